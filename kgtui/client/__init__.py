@@ -4,13 +4,13 @@ May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module o
 
 | module | contents |
 |---|---|
-| `pool` | `Pool`, which sends requests to brokers: everything else in this package serves it |
-| `options` | timeouts and limits of a pool, and its two lanes |
-| `link` | one connection to one broker: kept open, replaced when broken |
+| `pool` | `Pool`, which sends requests to brokers and uses all other modules of this package |
+| `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
+| `link` | one connection to one broker, which is replaced when it breaks |
 | `backoff` | pauses after failures, and throttling by the broker |
 | `session` | a connection and the API versions negotiated on it |
-| `bootstrap` | finds the brokers of the cluster through the seeds |
-| `lookups` | which broker coordinates a group, and which leads a partition |
+| `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
+| `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | dialing through aiokafka |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |

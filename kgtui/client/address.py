@@ -32,7 +32,10 @@ def split_address(text: str) -> Address:
 
 
 async def ip_addresses(address: Address) -> list[str]:
-    """Return the IP addresses of a host, in the order that the system prefers. Raises `socket.gaierror`."""
+    """Return the IP addresses of a host, in the order of preference of the operating system.
+
+    Raises `socket.gaierror`.
+    """
     if _is_ip(address.host):
         return [address.host]
     loop = asyncio.get_running_loop()
@@ -41,7 +44,7 @@ async def ip_addresses(address: Address) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Whether a host is an IP address, so that no thread has to be started to look it up."""
+    """Return whether a host is an IP address. If it is, no thread has to be started for a name lookup."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)

@@ -17,8 +17,8 @@ class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
     After the n-th failure in a row, no attempt is made for `first · 2^(n-1)` seconds, but at most for `longest`
-    seconds. A random 20 % more or less keep many clients of a restarted broker from returning at the same time, as
-    with `reconnect.backoff.ms` and `reconnect.backoff.max.ms` of Kafka's clients.
+    seconds. The pause is varied by up to 20 % at random, so that many clients of a restarted broker do not return at
+    the same time, as with `reconnect.backoff.ms` and `reconnect.backoff.max.ms` of Kafka's clients.
 
     Args:
         first: pause after the first failure, in seconds.
@@ -46,7 +46,7 @@ class Backoff:
         """Number of failures since the last success."""
 
     def failed(self) -> float:
-        """Count a failure, and return the seconds until the next attempt is allowed."""
+        """Count a failure, and return the number of seconds until the next attempt is allowed."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -59,7 +59,7 @@ class Backoff:
         self._until = 0.0
 
     def remaining(self) -> float:
-        """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
+        """Return the number of seconds until the next attempt is allowed, or 0 if it is allowed now."""
         return max(0.0, self._until - self._clock())
 
 
@@ -67,14 +67,17 @@ _THROTTLE_TIME_SIZE = 4
 """Size of the field ThrottleTimeMs, in bytes."""
 
 _LONGEST_THROTTLE_MS = 600_000
-"""Longest throttle time that is believed, in milliseconds. No quota needs more, so that the answer must be damaged."""
+"""Maximum plausible throttle time, in milliseconds.
+
+No quota requires more, so a response with a larger value is damaged.
+"""
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time of an answer in milliseconds without decoding the answer; 0 if it contains none.
+    """Read the throttle time from an encoded response, in milliseconds. Return 0 if the response contains none.
 
-    ThrottleTimeMs is the first field of every answer that matters here. In ApiVersions it is not, but that is sent
-    only once per connection.
+    This works because ThrottleTimeMs is the first field of the response. The response to ApiVersions is an exception;
+    its throttle time is ignored, because ApiVersions is sent only once per connection.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -1,4 +1,4 @@
-"""Find the brokers of a cluster: ask all seeds at the same time, and use the first good answer."""
+"""Find the brokers of a cluster: ask all bootstrap servers at the same time, and use the first valid response."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class BrokerAddress:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """A cluster as one of its brokers described it.
+    """The metadata of a cluster, as reported by one of its brokers.
 
     Attributes:
         cluster_id: None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
         brokers: address by node id.
-        features: level by name of finalized feature; None for brokers before 2.7, which do not report features.
+        features: name of each finalized feature → its level. None for brokers before 2.7, which do not report features.
     """
 
     cluster_id: str | None
@@ -52,7 +52,7 @@ class ClusterView:
 
 
 class SeedAnswer(NamedTuple):
-    """The seed that answered first, with its connection and its view of the cluster."""
+    """The bootstrap server that answered first, with the connection to it and the cluster metadata that it returned."""
 
     seed: Address
     session: Session
@@ -60,7 +60,7 @@ class SeedAnswer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Address of a seed → why it failed, or `PENDING`."""
+"""Address of each bootstrap server → why the attempt failed, or `PENDING` while the attempt is running."""
 
 PENDING = "no answer yet"
 
@@ -69,12 +69,12 @@ NEVER_CREATES = 4
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Return the fields of a Metadata request for brokers only, without any topic."""
+    """Return the fields of a Metadata request that asks for the brokers but for no topics."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= NEVER_CREATES else {"Topics": []}
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
-    """Return the view of the cluster in a decoded Metadata response."""
+    """Convert a decoded Metadata response into the metadata of the cluster."""
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
     }
@@ -88,14 +88,14 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
 
 
 async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> SeedAnswer:
-    """Ask every seed at the same time for the brokers of the cluster.
+    """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
-        timeout: seconds for the connection to one seed, and again for its answer.
-        log: filled with the result of each attempt, also while this function runs.
+        timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
+        log: receives the result of each attempt as soon as it is known.
 
     Raises:
-        UnreachableError: no seed answered. It contains the attempts and their reasons.
+        UnreachableError: no bootstrap server answered. The error contains every attempt and why it failed.
     """
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))
@@ -142,7 +142,8 @@ async def _view(session: Session, seed: Address) -> ClusterView:
     version = session.negotiated.pick(METADATA)
     if version is None:
         raise ConnectError(
-            f"{seed} is a Kafka node, but not a broker (a controller?): use the port of a broker", address=str(seed)
+            f"{seed} is a Kafka node but not a broker; it may be a controller: use the port of a broker",
+            address=str(seed),
         )
     body = METADATA.request.encode(version, brokers_only(version))
     data = await session.connection.send(METADATA, version, body)

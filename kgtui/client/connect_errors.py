@@ -1,7 +1,7 @@
-"""Explain why a connection to a broker failed: what was seen, and what to do next.
+"""Explain why a connection to a broker failed, and what the user can do about it.
 
-Where the error alone is ambiguous, `explain_with_probe` connects once more and finds out what listens on the port. The
-probe sends nothing secret: one ApiVersions request in plain text, then a TLS client hello.
+If the error alone is ambiguous, `explain_with_probe` connects once more to find out what listens on the port. This
+probe sends one ApiVersions request in plain text and then a TLS client hello; neither contains a secret.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 _EXPIRED = frozenset({9, 10})
-"""OpenSSL's verify codes for a certificate outside its period of validity."""
+"""OpenSSL verify codes for a certificate that has expired or is not yet valid."""
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""OpenSSL's verify codes for a certificate of another host name, e-mail or IP address."""
+"""OpenSSL verify codes for a certificate that was issued for another host name, e-mail address or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -49,7 +49,7 @@ ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in t
 
 
 def explain_dial_error(address: Address, error: BaseException, security: Security) -> str:
-    """Explain an error while connecting, during the TLS handshake or during the login."""
+    """Explain an error that occurred while connecting, in the TLS handshake or in the login."""
     match error:
         case socket.gaierror():
             return (
@@ -69,34 +69,35 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
         case EOFError() | ConnectionError():
             return explain_hang_up(address, security)
         case OSError():
-            # For a name with several addresses, asyncio joins the errors into one message.
+            # asyncio raises an error without errno if the name has several addresses. Its message joins the errors of
+            # all of them.
             return f"{address} cannot be connected to: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 
 
 def explain_timeout(address: Address, seconds: float) -> str:
-    """Explain a connection that was not ready within `seconds`."""
+    """Explain a connection attempt that did not complete within the time limit."""
     return (
         f"{address} did not answer within {seconds:g} s: check host, port and firewall, and that the broker is healthy"
     )
 
 
 def describe_break(error: BaseException) -> str:
-    """Return a reason in parentheses for a connection that broke, or `""` when the error says nothing more."""
+    """Return the reason why a connection broke, in parentheses, or `""` if the error gives no reason."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):
         return f" (TLS: {alert})"
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
 
 
 def explain_hang_up(address: Address, security: Security) -> str:
-    """Explain a peer that closed the connection without an answer."""
+    """Explain why the server may have closed the connection without a response."""
     if security.tls is not None:
         return f"{address} closed the connection during the TLS handshake; {ADVICE_USE_PLAINTEXT}"
     return f"{address} closed the connection without an answer: is that port Kafka's, and without TLS? {ADVICE_USE_TLS}"
 
 
 def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -> str:
-    """Explain why the certificate of a broker was not accepted."""
+    """Explain why the verification of the broker's certificate failed."""
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
@@ -144,7 +145,10 @@ def explain_missing_sasl(address: Address) -> str:
 
 
 def explain_login_required(address: Address, security: Security) -> str:
-    """Explain a listener that answers ApiVersions and then closes the connection, as listeners with SASL do."""
+    """Explain why a listener answered ApiVersions and then closed the connection.
+
+    Listeners that require SASL do this.
+    """
     protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is Kafka, but closed the connection after the first answer: it probably wants a login; give "
@@ -153,26 +157,23 @@ def explain_login_required(address: Address, security: Security) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Explain that another protocol than Kafka's answers on the port."""
+    """Explain that the server on this port uses a protocol other than Kafka's."""
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is set to plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
 def answer_start(error: asyncio.IncompleteReadError) -> bytes:
-    """Return the first bytes of an answer that ended too early.
-
-    The first four bytes were read as the length of the answer.
-    """
+    """Return the first bytes of a response that ended too early, including the four that were taken for its length."""
     if error.expected is None or error.expected == len(b"size"):
         return error.partial
     return error.expected.to_bytes(4, "big", signed=error.expected < 0) + error.partial
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Name the protocol of an answer that is not Kafka's: `TLS`, or a phrase such as "an HTTP server".
+    """Identify the protocol of a response that is not Kafka's. Return `TLS`, or a phrase such as "an HTTP server".
 
-    Returns `""` when the bytes are those of no known protocol.
+    Return `""` if the protocol is unknown.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -190,16 +191,16 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 2.0
-"""Longest time for a whole probe, in seconds."""
+"""Time limit for a whole probe, in seconds."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Length of the answer and correlation id: enough to recognize a Kafka broker."""
+"""Size in bytes of the length field and the correlation id. These two fields are enough to recognize a Kafka broker."""
 
 
 class Peer(Enum):
-    """What listens on a port."""
+    """The kind of server that listens on a port."""
 
     KAFKA = "Kafka in plain text"
     TLS = "TLS"
@@ -210,7 +211,10 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, security: Security) -> ConnectError:
-    """Return a ConnectError that says what listens at the address, or `error` itself when a probe adds nothing."""
+    """Probe the address and return a ConnectError that says what listens there.
+
+    Return `error` if the probe adds nothing.
+    """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
@@ -219,7 +223,10 @@ async def explain_with_probe(error: ConnectError, address: Address, security: Se
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Find out what listens at an address. The text names the protocol of a FOREIGN peer, and is else empty."""
+    """Find out what listens at an address.
+
+    Return its kind, and the name of its protocol if the kind is FOREIGN, else `""`.
+    """
     try:
         async with asyncio.timeout(timeout / 2):
             reader, writer = await asyncio.open_connection(address.host, address.port)
@@ -238,7 +245,10 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
 
 
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Send an ApiVersions request in plain text and return the first bytes of the answer; none if the peer hangs up."""
+    """Send an ApiVersions request in plain text and return the first bytes of the response.
+
+    Return no bytes if the server closes the connection.
+    """
     message = encode_request_header(API_VERSIONS, 0, _CORRELATION_ID, "kgtui")
     answer = b""
     with suppress(ConnectionError):
@@ -258,7 +268,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address, timeout: float) -> bool:
-    """Whether the peer answers a TLS client hello as a TLS server does, be it with an alert."""
+    """Return whether the server answers a TLS client hello with a TLS record. A TLS alert counts as well."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -274,7 +284,7 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Whether the port may not be Kafka's, or may use other security settings, after a connection error."""
+    """Return whether a probe can help to explain this error."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

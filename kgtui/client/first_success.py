@@ -1,4 +1,4 @@
-"""Run several coroutines at the same time, and use the first success or all results."""
+"""Run several coroutines at the same time, and return the first successful result or all results."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class AllFailedError(Exception):
-    """Every runner failed.
+    """Raised when every runner has failed.
 
     Attributes:
-        errors: the error of each runner, in the order in which they were given.
+        errors: the error of each runner, in the order of the runners.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:
@@ -36,9 +36,9 @@ async def first_success(
 
     Args:
         runners: functions that return an awaitable.
-        head_start: seconds after which the next runner is started. It is started at once when another one has failed.
-        losing: errors after which the others continue. Any other error is raised at once.
-        discard: called with each result that arrives after the first one.
+        head_start: seconds between the starts of two runners. When a runner fails, the next one is started at once.
+        losing: types of errors after which the other runners continue. An error of any other type is raised at once.
+        discard: called with each successful result after the first one, for example to close a connection.
 
     Raises:
         AllFailedError: every runner failed with one of the `losing` errors.
@@ -71,7 +71,10 @@ async def first_success(
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run coroutines at the same time, and return their results in order. If one fails, cancel the others and raise."""
+    """Run coroutines at the same time, and return their results in order.
+
+    If one fails, cancel the others and raise its error.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]

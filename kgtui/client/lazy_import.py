@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package that runs its `__init__` when an attribute is read that it does not have yet.
+    """A package whose `__init__` is not run until somebody reads an attribute that is missing without it.
 
-    `importlib.util.LazyLoader` cannot be used, because it runs the `__init__` when a module of the package is imported.
+    `importlib.util.LazyLoader` cannot be used, because it runs the `__init__` as soon as a module of the package is
+    imported.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Changed first, so that attributes which the `__init__` itself does not find raise AttributeError.
+        # The class is changed before `__init__` runs, so that a missing attribute in it raises AttributeError and not a
+        # recursion.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -35,8 +37,8 @@ class _LazyPackage(ModuleType):
 def lazy_package(package: str) -> Iterator[None]:
     """Import modules of a package inside the block without running the `__init__` of the package.
 
-    Importing the package after the block, or a name or another module from it, runs the `__init__` first, as usual.
-    Nothing changes if the package is already loaded.
+    After the block, the `__init__` runs as usual when somebody imports the package or anything else from it. If the
+    package is already loaded, this function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -49,5 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Every import of a module reads `__path__` of its package, so that the next one runs the `__init__`.
+            # Delete `__path__`: every import of a module reads this attribute of the package, so the next import runs
+            # the `__init__`.
             del module.__path__

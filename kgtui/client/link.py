@@ -1,6 +1,6 @@
 """Keep connections to brokers open and send requests over them.
 
-`Link` manages one connection to one broker. `Links` holds the links of a cluster, two per broker.
+`Link` manages one connection to one broker. `Links` holds the links to all brokers of a cluster, two per broker.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""Keys of the APIs that are never sent twice, because a broker may have carried out a request whose answer was lost."""
+"""API keys of the requests that are never sent twice.
+
+The broker may have executed a request although its response was lost.
+"""
 
 
 class _Progress:
-    """The current step of a request, for the message when it misses its deadline."""
+    """The current step of a request. The error for a missed deadline names this step."""
 
     __slots__ = ("sent_at", "session", "step")
 
@@ -47,7 +50,7 @@ class _Progress:
 
 
 class Raw(NamedTuple):
-    """An answer that is not decoded yet; see `Reply` for the attributes."""
+    """A response that is not decoded yet. `Reply` documents the attributes."""
 
     version: int
     body: bytes
@@ -56,13 +59,13 @@ class Raw(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[T]):
-    """The decoded answer of one broker.
+    """The decoded response of one broker.
 
     Attributes:
         node: id of the broker.
-        version: version of the API that the request and the answer have.
-        took_ms: milliseconds from sending the request to the last byte of the answer; waiting for a connection or for
-            earlier requests is not included.
+        version: API version of the request and the response.
+        took_ms: time from sending the request to the last byte of the response, in milliseconds. The time before, spent
+            on waiting for a connection or for earlier requests, is not included.
     """
 
     node: int
@@ -74,9 +77,9 @@ class Reply(Generic[T]):
 class Link:
     """Manages the connection of one lane to one broker, and sends requests over it.
 
-    The connection is made when it is first needed, and replaced when it breaks. Everything that may wait belongs to one
-    link: connection attempts, their backoff, the limit on concurrent requests, and the throttle time. So a broker that
-    hangs delays no request to another broker.
+    The connection is made when it is first needed, and replaced when it breaks. Each link has its own connection
+    attempts, backoff, limit on concurrent requests and throttle time, so that a broker that hangs delays no request to
+    another broker.
 
     Attributes:
         in_flight: number of requests that wait for the connection, for earlier requests or for an answer.
@@ -98,31 +101,34 @@ class Link:
 
     @property
     def live(self) -> bool:
-        """Whether there is an open connection."""
+        """Whether the connection is open."""
         return self._session is not None and self._session.connection.connected
 
     @property
     def backing_off(self) -> bool:
-        """Whether no attempt to connect is allowed now, because the last ones failed."""
+        """Whether kgtui must wait before it connects again, because the last attempt failed."""
         return self._backoff.remaining() > 0
 
     @property
     def negotiated(self) -> Negotiated | None:
-        """The API versions of the broker; None without a connection."""
+        """The API versions of the broker, or None if there is no connection."""
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use a connection that was made elsewhere to the same address. It is closed if there is one already."""
+        """Take over a connection that was made elsewhere to the same address.
+
+        If the link has a connection already, close the new one.
+        """
         if self.live or self._connecting:
             session.connection.close()
         else:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or make one. Concurrent callers share one attempt.
+        """Return the open connection. If there is none, connect; concurrent callers share one attempt.
 
         Raises:
-            ConnectError: the attempt failed, or none is allowed yet after a failure.
+            ConnectError: the attempt failed, or the last one failed and the pause after it is not over.
         """
         if self._session is not None and not self._closed:
             if self._session.connection.connected:
@@ -134,7 +140,7 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # After a failure, callers do not wait for the whole attempt, because the broker may still be silent.
+        # If the last attempt failed, callers wait only briefly for this one, because the broker may still be silent.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -148,12 +154,12 @@ class Link:
             raise self._deadline(f"no connection to {self._name}", timeout) from error
 
     async def exchange(self, api: Api, fields: Fields, *, timeout: float, version: int | None = None) -> Raw:
-        """Send one request, and return its answer.
+        """Send one request, and return the undecoded response.
 
         Args:
-            fields: fields of the request, or a function that returns them for a version.
-            timeout: seconds for everything, from connecting to the answer.
-            version: version to use; by default the negotiated one.
+            fields: fields of the request, or a function that returns the fields for an API version.
+            timeout: seconds from the call to the response, including the time to connect.
+            version: API version to use; by default the negotiated version.
 
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, EncodeError
@@ -170,7 +176,7 @@ class Link:
             self.in_flight -= 1
 
     def shut(self) -> None:
-        """Close the connection for good, and cancel an attempt to make one."""
+        """Close the link for good: close its connection, and cancel a running attempt to connect."""
         self._failure = f"the connection to {self._name} was closed"
         self._closed = True
         if self._connecting is not None:
@@ -179,7 +185,7 @@ class Link:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Shut the link, and wait until an attempt to connect has ended."""
+        """Close the link, and wait until a running attempt to connect has ended."""
         connecting = self._connecting
         self.shut()
         if connecting is not None:
@@ -200,7 +206,8 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close an idle connection or an expired login (KIP-368) just when it is used again.
+                # Repeat the request once, because a broker may close a connection that was idle or whose login expired
+                # (KIP-368) just when the request is sent.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -215,7 +222,7 @@ class Link:
         return Raw(version, data, (now - started) * 1000)
 
     async def _throttle(self) -> None:
-        """Wait until the throttle time of the last answer is over (KIP-219)."""
+        """Wait until the throttle time in the last response is over (KIP-219)."""
         if (pause := self._throttled_until - time.monotonic()) > 0:
             await asyncio.sleep(pause)
 
@@ -247,9 +254,10 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Replace a connection on which nothing has arrived while an answer was awaited.
+        """Close a connection on which nothing has arrived since the request was sent.
 
-        A missed deadline alone is no reason, because it may be short, or the broker may be slow but alive.
+        A missed deadline alone does not close the connection, because the deadline may be short, or the broker may be
+        slow but alive.
         """
         session = progress.session
         if session is None or session is not self._session:
@@ -286,9 +294,9 @@ class Link:
 
 
 class Links:
-    """The links of a cluster by broker and lane.
+    """The links to all brokers of a cluster, by broker and lane.
 
-    A link is made on first use, and closed when its broker leaves the cluster or moves to another address.
+    A link is created on first use, and closed when its broker leaves the cluster or gets another address.
     """
 
     def __init__(self, options: PoolOptions) -> None:
@@ -309,7 +317,10 @@ class Links:
         return link
 
     def adopt(self, entry: SeedAnswer, transport: Transport) -> None:
-        """Use the connection to a seed as the bulk lane of the broker with that address; close it if there is none."""
+        """Use the connection to a bootstrap server as the bulk lane of the broker with the same address.
+
+        If no broker has this address, close the connection.
+        """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
                 self.at(broker, Lane.BULK, transport).adopt(entry.session)
@@ -330,22 +341,25 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they will answer.
+        """Sort brokers by how soon they are expected to answer.
 
-        Brokers with an open connection come first, the least busy at the top. Brokers that failed recently come last.
-        Otherwise the order is random.
+        Brokers with an open connection come first, and among them those with the fewest requests in flight. Brokers
+        that failed recently come last. Otherwise the order is random.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the newest finalized features that a broker has reported on an open connection, or `otherwise`."""
+        """Return the finalized features with the highest epoch among the open connections.
+
+        Return `otherwise` if no open connection has reported features.
+        """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise
 
     async def close(self) -> None:
-        """Close all connections, and cancel all attempts to make one."""
+        """Close all connections, and cancel all running attempts to connect."""
         await asyncio.gather(*(link.close() for link in [*self._links.values(), *self._retired]))
         self._links.clear()
         self._retired.clear()

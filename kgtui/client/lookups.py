@@ -1,4 +1,4 @@
-"""Look up and cache which broker coordinates a group, and which broker leads a partition."""
+"""Look up and cache the coordinators of groups and the leaders of partitions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GROUP_KEY_TYPE = 0
-"""FindCoordinator's key type for the coordinator of a group."""
+"""The key type in FindCoordinator that stands for a group."""
 
 BATCHED_FROM = 4
-"""First version of FindCoordinator that takes many keys (KIP-699)."""
+"""First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""Coordinator and error code for a group that is missing in the broker's answer."""
+"""Coordinator and error code that are used for a group that is missing in the response."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to an error code after which the coordinator is looked up again."""
+"""Reactions to an error code that cause another lookup of the coordinator."""
 
 
 class Requests(Protocol):
@@ -47,7 +47,7 @@ class Requests(Protocol):
         ...
 
     def rebootstrap(self) -> None:
-        """Connect to the seeds again at the next request."""
+        """Make the next request connect to the bootstrap servers again."""
         ...
 
     def live_lane(self, node: int) -> Lane:
@@ -55,11 +55,11 @@ class Requests(Protocol):
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
-        """Return the negotiated version of an API."""
+        """Return the version of an API that was negotiated with a broker."""
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Return the first successful result of `ask`, which is called with one broker after the other."""
+        """Call `ask` with one broker after the other, and return the first successful result."""
         ...
 
     async def call(
@@ -71,7 +71,7 @@ class Requests(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Coordinators:
-    """Result of a lookup of coordinators.
+    """The result of a lookup of the coordinators of groups.
 
     Attributes:
         nodes: group id → node id of its coordinator.
@@ -84,11 +84,12 @@ class Coordinators:
 
 @dataclass(frozen=True, slots=True)
 class Leaders:
-    """Result of a lookup of leaders.
+    """The result of a lookup of the leaders of partitions.
 
     Attributes:
         nodes: `(topic, partition)` → node id of its leader.
-        errors: topic, or `(topic, partition)` → Kafka's error code if there is no leader.
+        errors: Kafka's error code if there is no leader. The key is a topic if the whole topic has the error, else
+            `(topic, partition)`.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -96,14 +97,14 @@ class Leaders:
 
 
 class CoordinatorCache:
-    """Known coordinators by group. Unknown ones are looked up in batches."""
+    """A cache of the coordinator of each group. Coordinators that are not in the cache are looked up in batches."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
         self._nodes: dict[str, int] = {}
 
     def learn(self, groups: Iterable[str], node: int) -> None:
-        """Remember that `node` coordinates these groups."""
+        """Store the broker `node` as the coordinator of these groups."""
         self._nodes.update(dict.fromkeys(groups, node))
 
     def forget(self, group: str) -> None:
@@ -115,12 +116,13 @@ class CoordinatorCache:
         self._nodes.clear()
 
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
-        """Return the coordinator of each group. The lookup is repeated while a coordinator moves or loads.
+        """Return the coordinator of each group.
 
-        A group whose coordinator is unknown when `timeout` (seconds) is over has an error in the result.
+        The lookup is repeated while a coordinator moves or loads its groups. If the coordinator of a group is still
+        unknown after `timeout` seconds, the result contains an error for the group.
 
         Args:
-            refresh: ignore what is cached.
+            refresh: look up all coordinators again, even if they are cached.
 
         Raises:
             UnreachableError: the cluster has never been reached.
@@ -162,7 +164,7 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Add the coordinators that one lookup returns to `found`; return the error codes of the other groups."""
+        """Look up coordinators once. Add them to `found`, and return the error codes of the groups without one."""
         if timeout <= 0:
             raise DeadlineError("no time left to look up the coordinator")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -176,7 +178,10 @@ class CoordinatorCache:
         return codes
 
     async def _ask(self, groups: Sequence[str], timeout: float, node: int) -> dict[str, tuple[int, int]]:
-        """Ask one broker for coordinators. Returns group id → `(node id, error code)`."""
+        """Ask one broker for the coordinators of groups.
+
+        Return group id → `(node id of the coordinator, error code)`.
+        """
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
@@ -227,7 +232,10 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """Known leaders by topic. Those of other topics are looked up in batches, without creating a topic."""
+    """A cache of the leaders of all partitions of a topic.
+
+    Topics that are not in the cache are looked up in batches. A lookup never creates a topic.
+    """
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -238,14 +246,16 @@ class LeaderCache:
         self._topics.clear()
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
-        """Return the leaders of all partitions of these topics. Topics with an error are not cached.
+        """Return the leaders of all partitions of these topics.
+
+        If any partition of a topic has no leader, the topic is not cached.
 
         Args:
             timeout: seconds.
-            refresh: ignore what is cached.
+            refresh: look up all topics again, even if they are cached.
 
         Raises:
-            UnreachableError: no broker answers.
+            UnreachableError: no broker answered.
         """
         found = Leaders()
         missing = []
@@ -264,11 +274,13 @@ class LeaderCache:
         return found
 
     async def _ask(self, topics: Sequence[str], timeout: float, node: int) -> tuple[Mapping[str, Any], ...]:
-        """Ask one broker for the Metadata rows of these topics."""
+        """Request the metadata of these topics from one broker, and return one row per topic."""
         requests = self._requests
         lane = requests.live_lane(node)
         if await requests.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
-            raise UnsupportedError(f"broker {node} cannot be asked for a topic without creating it", broker=node)
+            raise UnsupportedError(
+                f"broker {node} is too old: the request for leaders might create topics", broker=node
+            )
         size = requests.options.batch
         replies = await all_of(
             requests.call(node, METADATA, _topics_request(topics[start : start + size]), timeout=timeout, lane=lane)
@@ -277,7 +289,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add Metadata rows to `found`, and cache the topics in which every partition has a leader."""
+        """Add the leaders in Metadata rows to `found`. Cache the topics in which every partition has a leader."""
         for row in rows:
             topic = row["Name"]
             if row["ErrorCode"]:

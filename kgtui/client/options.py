@@ -1,4 +1,4 @@
-"""Timeouts and limits of a pool, and the lanes of its connections."""
+"""Timeouts and limits of a pool, and the two connections ("lanes") to each broker."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    A broker processes the requests of a connection one after the other. With a second connection, a long list does not
-    delay the groups that the user has selected.
+    A broker processes the requests of a connection one after the other. The second connection lets kgtui read the
+    selected groups while the broker answers a long request on the first.
     """
 
     BULK = "bulk"
@@ -23,14 +23,17 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
-        second_wait: time that a call waits for a connection to a broker that has just failed. The attempt continues.
+        second_wait: maximum time that a call waits for a connection if the last attempt to connect failed. The attempt
+            itself continues.
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
-        bulk_in_flight, ui_in_flight: most requests at the same time on one connection of that lane.
-        stall: time without any answer after which a connection is replaced, once a request misses its deadline.
-        head_start: time that one broker has to answer before another is asked, where any broker will do.
-        retry_pause, retry_pause_max: first and longest pause between lookups of a coordinator that moves or loads.
-        thread_bytes: size in bytes above which an answer is decoded in a thread.
-        batch: most groups or topics in one lookup.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
+        stall: if a request misses its deadline and the connection has received nothing for this long, the connection is
+            replaced.
+        head_start: for requests that any broker can answer: time after which the next broker is asked as well.
+        retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that moves or loads
+            its groups.
+        thread_bytes: responses with more bytes than this are decoded in a thread.
+        batch: maximum number of groups or topics in one lookup.
     """
 
     connect_timeout: float = 5.0
@@ -47,5 +50,5 @@ class PoolOptions:
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:
-        """Return how many requests may be in flight on a connection of this lane."""
+        """Return the maximum number of concurrent requests on a connection of this lane."""
         return self.ui_in_flight if lane is Lane.UI else self.bulk_in_flight

@@ -1,4 +1,4 @@
-"""`Pool`: sends requests to the brokers of one cluster, over connections that it makes and keeps."""
+"""`Pool`: connects to the brokers of one cluster, keeps the connections open, and sends requests over them."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _CLOSED = "the connections to this cluster were closed"
 
 
 class Pool:
-    """Connections to one cluster: two lanes to each broker, made when they are first needed.
+    """Connections to one cluster: two ("lanes") to each broker, which are made when they are first needed.
 
-    Use it as an async context manager, or call `close` at the end. All times are in seconds. Error codes in answers are
-    left to the caller, except in lookups of coordinators and leaders.
+    Use it as an async context manager, or call `close` at the end. All times are in seconds. The caller has to check
+    the error codes in responses, except those of lookups of coordinators and leaders.
 
     Args:
-        seeds: addresses of brokers, as `host:port`.
+        seeds: addresses of bootstrap servers, as `host:port`.
         security: login and TLS. Its `request.timeout.ms` limits every call.
         client_id: name of this client for the brokers; `client.id` in `security` overrides it.
         options: timeouts and limits.
@@ -95,7 +95,7 @@ class Pool:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections, and cancel all attempts to make one. Calls in progress fail."""
+        """Close all connections, and cancel all running attempts to connect. Calls in progress fail."""
         self._closed = True
         if self._refreshing is not None:
             self._refreshing.cancel()
@@ -107,12 +107,12 @@ class Pool:
             self._decoders.shutdown(wait=False, cancel_futures=True)
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        """Return the brokers of the cluster. They are looked up on the first call, and again with `refresh`.
+        """Return the metadata of the cluster. It is requested on the first call, and again if `refresh` is true.
 
-        Concurrent callers share one lookup. If no known broker answers, the seeds are asked again.
+        Concurrent callers share one request. If no known broker answers, the bootstrap servers are asked again.
 
         Raises:
-            UnreachableError: no broker answered. It contains the attempts.
+            UnreachableError: no broker answered. The error contains every attempt.
         """
         if self._view is not None and not refresh and not self._start_over:
             return self._view
@@ -136,7 +136,7 @@ class Pool:
             raise
 
     def rebootstrap(self) -> None:
-        """Forget coordinators and leaders, and ask the seeds at the next request (KIP-899, KIP-1102)."""
+        """Clear the caches, and ask the bootstrap servers again at the next request (KIP-899, KIP-1102)."""
         self._start_over = True
         self._coordinators.clear()
         self._leaders.clear()
@@ -188,14 +188,15 @@ class Pool:
         version: int | None = None,
         decode: Callable[[int, bytes], Any] | None = None,
     ) -> Reply[Any]:
-        """Send one request to one broker, and decode its answer. Long answers are decoded in a thread.
+        """Send one request to one broker, and decode the response.
 
-        A request that only reads is sent again if the broker has closed the connection while it was idle.
+        Long responses are decoded in a thread. If the broker closes the connection before it responds, the request is
+        sent once more, unless it changes something on the broker.
 
         Args:
-            value: fields of the request, or a function that returns them for the negotiated version.
-            timeout: seconds for everything: connecting, earlier requests, throttle time, and the answer.
-            version: version to use, up to the negotiated one, which is the default.
+            value: fields of the request, or a function that returns the fields for the negotiated version.
+            timeout: time limit in seconds, which includes connecting, waiting for earlier requests, and throttling.
+            version: API version to use, at most the negotiated version, which is the default.
             decode: function to use instead of `api.response.decode`.
 
         Raises:
@@ -215,10 +216,10 @@ class Pool:
         return Reply(node, raw.version, decoded, raw.took_ms)
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
-        """Return the coordinator of each group, from the cache or by lookups in batches (KIP-699).
+        """Return the coordinator of each group. Coordinators that are not cached are looked up in batches (KIP-699).
 
-        The lookup is repeated until `timeout` while a coordinator moves or loads. A group whose coordinator could not
-        be found has an error in the result.
+        The lookup is repeated while a coordinator moves or loads its groups, but not for longer than `timeout`. The
+        result contains an error for each group whose coordinator was not found.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.
@@ -226,7 +227,7 @@ class Pool:
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_coordinators(self, groups: Iterable[str], node: int) -> None:
-        """Remember that a broker coordinates these groups, because it has listed them."""
+        """Store a broker as the coordinator of these groups, because the broker has listed them."""
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:
@@ -234,7 +235,9 @@ class Pool:
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
-        """Return the leader of every partition of these topics, from the cache or the metadata. Never creates a topic.
+        """Return the leader of every partition of these topics, from the cache or the metadata.
+
+        This never creates a topic.
 
         Raises:
             UnreachableError: no broker answers.
@@ -246,7 +249,9 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Ask brokers until one answers. Another one is asked as well whenever `options.head_start` passes in silence.
+        """Ask brokers until one answers.
+
+        If no answer arrives within `options.head_start`, the next broker is asked as well.
 
         Args:
             ask: sends the request to the broker with this node id.
@@ -294,7 +299,7 @@ class Pool:
             task.exception()
 
     def _take(self, view: ClusterView) -> ClusterView:
-        """Store a new view of the cluster, and close the links to brokers that have left or moved."""
+        """Store new metadata of the cluster. Close the links to brokers that have left it or have a new address."""
         old = self._view
         if old is not None and old.cluster_id != view.cluster_id:
             self._coordinators.clear()
@@ -332,7 +337,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run a computation in a thread of its own, which slow name lookups cannot occupy."""
+        """Run a computation in a thread that is not used for name lookups, which may be slow."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

@@ -49,7 +49,10 @@ _DEFAULTS = {
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
 }
-"""Values (in capitals) that are accepted for properties that are otherwise not supported."""
+"""Values of unsupported properties that are accepted all the same, because they are Java's defaults.
+
+In capital letters.
+"""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui talks to brokers: name them with --bootstrap-server",
@@ -58,16 +61,16 @@ _REFUSED = {
     "sasl.jaas.config",
     "sasl.login.callback.handler.class": "Java classes cannot be run here: put user name and password into "
     "sasl.jaas.config",
-    "sasl.login.class": "Java classes cannot be run here: remove it",
-    "security.providers": "Java classes cannot be run here: remove it",
-    "ssl.cipher.suites": "remove it; OpenSSL's own configuration of this machine decides",
+    "sasl.login.class": "Java classes cannot be run here: remove the property",
+    "security.providers": "Java classes cannot be run here: remove the property",
+    "ssl.cipher.suites": "remove the property; the OpenSSL configuration of this machine decides",
     "ssl.engine.factory.class": "Java classes cannot be run here: use ssl.truststore.* and ssl.keystore.* with PEM",
     "ssl.keymanager.algorithm": "remove it",
     "ssl.protocol": "set ssl.enabled.protocols instead",
-    "ssl.provider": "Java providers cannot be used here: remove it",
+    "ssl.provider": "Java providers cannot be used here: remove the property",
     "ssl.trustmanager.algorithm": "remove it",
 }
-"""Properties that would change the login, with what to do instead."""
+"""Properties that would change the login or TLS but are not supported → what the user should do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""
@@ -92,7 +95,7 @@ _WITHOUT_EFFECT = re.compile(
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a property is set that is not supported. The message says what to do instead."""
+    """Raise ConfigError if a property is set that kgtui does not support. The message says what to do instead."""
     for key in sorted(properties):
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
@@ -101,7 +104,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
 
 
 def unknown_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a sentence for each property that Kafka's clients do not have, for example because of a typo."""
+    """Return one warning for each property that Kafka's clients do not know, for example because of a typo."""
     return tuple(
         f"{key} is not a property of Kafka's clients: it has no effect"
         for key in sorted(properties)
@@ -148,7 +151,8 @@ def parse_jaas(text: str) -> LoginModule:
     """Parse the value of `sasl.jaas.config`.
 
     Raises:
-        ConfigError: the value is not valid. The message says where, and contains no value of an option.
+        ConfigError: the value is not valid. The message says where the mistake is, and never contains the value of an
+            option.
     """
     tokens = _tokens(text)
     kind, name = next(tokens)
@@ -176,7 +180,10 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of a known option. Any other text may be part of a password after an unescaped quote."""
+    """Return an option name if it is safe to show.
+
+    Any other text may be a part of a password with an unescaped quote.
+    """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 
 

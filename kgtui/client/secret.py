@@ -6,7 +6,10 @@ MASK = "****"
 
 
 class Revealed(str):
-    """The text of a secret, for a library that needs it. Its `repr` is masked, because tracebacks show it."""
+    """The text of a secret, for a library that needs it.
+
+    The `repr` is masked, because tracebacks contain the `repr` of values.
+    """
 
     __slots__ = ()
 
@@ -15,7 +18,7 @@ class Revealed(str):
 
 
 class Secret:
-    """A password or key. It is masked in `repr`, `str` and formats, so that no log or message contains it."""
+    """A password or key. It is masked in `repr`, `str` and format strings, so that no log or message contains it."""
 
     __slots__ = ("_text",)
 
@@ -23,7 +26,7 @@ class Secret:
         self._text = Revealed(text)
 
     def reveal(self) -> Revealed:
-        """Return the text, for the library that needs it."""
+        """Return the unmasked text, for a library that needs it."""
         return self._text
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Read logins and TLS settings from Java client properties."""
+"""Read the settings for login and TLS from Java client properties."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """How to log in to a cluster. Secrets are masked.
+    """The login and TLS settings for a cluster. Secrets are masked.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None without SASL.
         tls: None without TLS.
         client_id: `client.id`; None if it is not set.
-        request_timeout: `request.timeout.ms` in seconds, the limit for one answer; None if it is not set.
+        request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
     """
@@ -51,10 +51,12 @@ PLAINTEXT = Security()
 def from_properties(properties: Mapping[str, str]) -> Security:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties that have no effect on an admin client are ignored. Unknown ones are added to `warnings`.
+    Properties that have no effect on an admin client are ignored. For each unknown property, `warnings` contains a
+    sentence.
 
     Raises:
-        ConfigError: a value is invalid, or a property is not supported. The message names the key and no secret.
+        ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no
+            secret.
     """
     if not properties:
         return PLAINTEXT

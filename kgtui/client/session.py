@@ -1,4 +1,4 @@
-"""Open connections to brokers, and negotiate API versions and features on them."""
+"""Connect to brokers, and negotiate API versions and features."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Negotiated:
-    """The API versions and features of one broker, from its answer to ApiVersions.
+    """The API versions and features that one broker reported in its response to ApiVersions.
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: level by name of finalized feature; None for brokers before 2.7, which do not report features.
-        epoch: epoch of the finalized features, which grows with every change; -1 if unknown.
+        features: name of each finalized feature → its level. None for brokers before 2.7, which do not report features.
+        epoch: epoch of the finalized features. It increases with every change to them; -1 means unknown.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -36,14 +36,14 @@ class Negotiated:
     epoch: int = -1
 
     def pick(self, api: Api) -> int | None:
-        """Return the highest version of an API that both sides support, or None."""
+        """Return the highest version of an API that kgtui and the broker both support, or None if there is none."""
         low, high = self.ranges.get(api.key, (0, -1))
         version = min(api.high, high)
         return version if version >= max(api.low, low) else None
 
 
 def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
-    """Return the versions and features in a decoded ApiVersions response."""
+    """Convert a decoded ApiVersions response into the versions and features of the broker."""
     epoch = int(answer["FinalizedFeaturesEpoch"])
     features = None
     if epoch >= 0:
@@ -63,11 +63,11 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the peer does not answer like a broker, a probe finds out what it is. That takes up to
-    `connect_errors.PROBE_TIMEOUT` seconds more than `timeout`.
+    If the server does not respond like a Kafka broker, a probe finds out what it is. The probe takes up to
+    `connect_errors.PROBE_TIMEOUT` seconds in addition to `timeout`.
 
     Raises:
-        ConnectError: no connection that is ready for requests could be made.
+        ConnectError: connecting, the login or the negotiation failed.
     """
     started = time.monotonic()
     try:
@@ -87,7 +87,10 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send the newest ApiVersions request of kgtui, and again with a version of the broker if it does not know that."""
+    """Send ApiVersions in the newest version of kgtui.
+
+    If the broker does not know this version, use one that it knows.
+    """
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -96,7 +99,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # Such an answer has the format of version 0, and contains the versions that the broker supports.
+        # A response with this error code has the format of version 0, and contains the versions that the broker
+        # supports.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -1,4 +1,4 @@
-"""TLS settings from the `ssl.*` properties of Java clients, with certificates and keys in PEM (KIP-651)."""
+"""Read TLS settings from the `ssl.*` properties of Java clients. Certificates and keys must be in PEM (KIP-651)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CONVERT_KEY = (
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks that the certificate is for the broker's host name, although the connection is made to an IP address."""
+    """Checks the certificate against the broker's host name, because the connection itself is made to an IP address."""
 
     name = ""
 
@@ -48,10 +48,11 @@ class _NamedContext(ssl.SSLContext):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How the certificates of brokers are checked, and the certificate of this client.
+    """Settings for the verification of the brokers' certificates, and the certificate of this client.
 
     Attributes:
-        trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the system's are trusted.
+        trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
+            operating system is used.
         key_file: file with the client's private key and certificate chain.
         key_pem, chain_pem: the client's private key and certificate chain as text.
         key_password: password of an encrypted private key.
@@ -80,7 +81,7 @@ class Tls:
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
-        # As in Java, every certificate in the trust store is trusted, even if another one has signed it.
+        # As in Java, every certificate in the trust store is trusted directly, even if it is not a root certificate.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._load_trust(context)
         self._load_key(context)
@@ -108,7 +109,10 @@ class Tls:
                 context.load_cert_chain(self.key_file, password=self._password)
 
     def _password(self) -> str:
-        """Return the password of the key. Passed to OpenSSL, so that OpenSSL never asks for it on the terminal."""
+        """Return the password of the key.
+
+        OpenSSL calls this function, so that it never asks for the password on the terminal.
+        """
         return str.__str__(self.key_password.reveal())
 
 
@@ -171,7 +175,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Turn errors of OpenSSL and the file system inside the block into a ConfigError that names the property."""
+    """Convert errors of OpenSSL and of the file system inside the block into a ConfigError that names the property."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -181,7 +185,10 @@ def _naming(key: str, expected: str) -> Iterator[None]:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """Return a path to a file with this text that exists inside the block; in memory if the system supports that."""
+    """Write the text to a temporary file, in memory if the system supports it, and return its path.
+
+    The file is deleted after the block.
+    """
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("kgtui"), "w") as file:
             file.write(text)

@@ -1,7 +1,7 @@
-"""Dial brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
+"""Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses `aiokafka.conn.create_conn`, and of the connection that it returns only `send`, `connected` and `close`. A
-request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header` and
+kgtui calls `aiokafka.conn.create_conn`. Of the connection that this function returns, it uses only `send`, `connected`
+and `close`. A request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header` and
 `RESPONSE_TYPE.decode`, which suits aiokafka 0.14 as well as 0.15, where requests were rewritten. Answers are returned
 as bytes, so that a damaged answer cannot break the connection, and `Pool` decides where to decode them.
 """
@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
-"""Time limit of aiokafka for an answer, in milliseconds. The limits of kgtui are always shorter."""
+"""aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter limit itself."""
 
 HEAD_START = 0.25
-"""Time after which the next IP address of a host is tried as well, in seconds."""
+"""If one IP address of a host has not answered after this many seconds, the next address is tried as well."""
 
 CLOSING_TIMEOUT = 1.0
-"""Time that a TLS peer has to close the connection before the socket is cut, in seconds."""
+"""Time that a broker has to close its side of a TLS connection, in seconds.
+
+After it, the socket is closed without waiting.
+"""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -62,7 +65,7 @@ _tame_loggers()
 
 
 class _Encoded:
-    """Encoded bytes, with the method that aiokafka calls."""
+    """Encoded bytes with the method `encode`, which aiokafka calls."""
 
     __slots__ = ("_data",)
 
@@ -78,7 +81,10 @@ class _ResponseHeader(NamedTuple):
 
 
 class Exchange:
-    """One encoded request, with the methods that aiokafka calls. It also serves as its response type."""
+    """One encoded request, with the methods that aiokafka calls.
+
+    The object is also the response type of the request.
+    """
 
     __slots__ = ("_api", "_body", "_version")
 
@@ -91,7 +97,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: object) -> Exchange:
-        """Return the request itself, because its version was negotiated before."""
+        """Return this object unchanged, because its version is already negotiated."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -110,7 +116,7 @@ class Exchange:
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """The object that decodes the body."""
+        """The object that decodes the body of the response."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
@@ -123,7 +129,7 @@ class Connection:
 
     Attributes:
         last_answer: time of the last answer, in seconds of the monotonic clock.
-        used: whether a request was answered since the negotiation.
+        used: whether a request has been answered since the API versions were negotiated.
     """
 
     def __init__(self, raw: Any, address: Address) -> None:
@@ -153,7 +159,10 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether a request can be sent. The peer may have closed the socket without kgtui knowing it yet."""
+        """Whether a request can be sent.
+
+        Sending may still fail, because kgtui may not know yet that the broker has closed the socket.
+        """
         return bool(self._raw.connected())
 
     def close(self) -> None:
@@ -179,11 +188,11 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        All IP addresses of the host are tried, as with `use_all_dns_ips` of Kafka's clients. The next address is tried
-        as well if one has not answered after `HEAD_START`.
+        All IP addresses of the host are tried, as with `use_all_dns_ips` of Kafka's clients. If an address has not
+        answered after `HEAD_START` seconds, the next one is tried as well.
 
         Raises:
-            ConnectError: a step failed. The message says which, and `__cause__` is the original error.
+            ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
         """
         options = await self._login_options(address.host)
         try:
@@ -217,7 +226,7 @@ class Transport:
                 **options,
             )
         except aiokafka.errors.BrokerResponseError as error:
-            # The broker has answered, so that the login must not be repeated at the next address.
+            # The broker has refused the login, so the login must not be repeated at the next address.
             raise ConnectError(self._explain(error, address), address=str(address)) from error
         except _REFUSALS as error:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
@@ -253,7 +262,7 @@ class Transport:
             closed.add_done_callback(lambda done: self._closing.pop(done, None))
 
     def _explain(self, error: Exception, address: Address) -> str:
-        """Explain at which step a connection failed, and what to do next."""
+        """Explain at which step a connection failed, and what the user can do about it."""
         match error:
             case aiokafka.errors.UnsupportedSaslMechanismError():
                 return connect_errors.explain_mechanism(address, str(self.security.mechanism), _offered(error))
@@ -267,14 +276,14 @@ class Transport:
 
 
 class _AddressFailedError(ConnectError):
-    """One IP address of a host cannot be connected to. Another one may work."""
+    """Raised if one IP address of a host cannot be connected to. Another address of the host may work."""
 
 
 _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # Raised by aiokafka when it cannot decode an answer during the handshake.
+    # aiokafka raises the following errors if it cannot decode a response during the handshake.
     ValueError,
     LookupError,
     AssertionError,
@@ -283,23 +292,26 @@ _REFUSALS = (
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the error that broke the connection, which aiokafka wraps in its own exceptions."""
+    """Return the original error, which aiokafka wraps in its own exceptions."""
     while isinstance(error, aiokafka.errors.KafkaError) and error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
 def _offered(error: BaseException) -> str:
-    """Return the mechanisms that the broker offers, from aiokafka's message; `""` if it does not name them."""
+    """Extract the SASL mechanisms that the broker offers from aiokafka's message.
+
+    Return `""` if the message does not name them.
+    """
     _, found, names = str(error).partition("Enabled mechanisms are: ")
     return ", ".join(name.strip("' ") for name in names.strip("[]").split(",")) if found else ""
 
 
 def _cut(raw: Any) -> None:
-    """Cut a socket whose peer does not close the connection, for which TLS would wait half a minute.
+    """Abort a TLS connection that the other side does not close. Without this, TLS would wait for half a minute.
 
-    Once a connection is closing, its transport can only be reached through private attributes. If they are missing, the
-    socket is left to its timeout.
+    While a connection is closing, its transport can only be reached through private attributes. If these attributes are
+    missing, the connection ends after the timeout of TLS.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
