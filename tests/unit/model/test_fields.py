@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from kgtui.model.fields import Field, Missing, group_fields, member_fields, partition_fields
 from kgtui.model.offsets import PartitionLag
-from tests.unit.model.query_cases import company
+from tests.unit.model.query_snapshots import company
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MODULES = (group_fields, member_fields, partition_fields)
 FIELDS = [field for module in MODULES for field in vars(module).values() if isinstance(field, Field)]
-OUTPUTS = {
+OUTPUTS: dict[str, Sequence[Field[...]]] = {
     "ls": group_fields.LISTED,
     "ls table": group_fields.LIST_COLUMNS,
     "ls wide table": group_fields.WIDE_LIST_COLUMNS,
