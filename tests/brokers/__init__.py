@@ -1,21 +1,21 @@
 """Real Kafka brokers for tests, started once for the whole test run.
 
-The brokers are processes of this machine, without mocks and containers. When a test first uses one of the following
-fixtures, all brokers that the collected tests need start in the background at the same time. They stop at the end of
-the session::
+The brokers run as processes on this machine, without mocks and containers. When the first test uses one of the
+following fixtures, all brokers that the collected tests need are started in the background, at the same time. They stop
+at the end of the session::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests may create and delete their own groups
-    broker                      both of the above in turn (parametrized)
+    broker                      both brokers in turn (parametrized)
     live_431, live_392          `Live`: the same brokers with live groups of every type, which
                                 tests must not change
-    live                        both of the above (parametrized)
+    live                        both of them in turn (parametrized)
     secure_broker               `Secure`: 4.3.1 with an authorizer, SASL and TLS, and principals with few permissions
 
 A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of
 pytest-xdist. Only a test that calls `request.getfixturevalue` needs the marker explicitly, with the name of the
 fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if the marker is missing.
-A cluster with more nodes is started with `Cluster("4.3.1", tmp_path, nodes=3)` and `start()`, and ends with `stop()`.
+To run a cluster with more nodes, create `Cluster("4.3.1", tmp_path, nodes=3)` and call `start()` and `stop()`.
 
 `group_actions` changes groups in ways that leave only records, such as aborted transactions; `offsets_topic` reads all
 records of `__consumer_offsets`.

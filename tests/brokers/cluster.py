@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 START_TIMEOUT = 90.0
-"""Longest time until a broker responds, in seconds, on a machine that is busy with other tests."""
+"""Maximum time until a broker responds after its start, in seconds. The machine may be busy with other tests."""
 
 MAIN_CLASSES = {
     "GroupsCommand": "org.apache.kafka.tools.GroupsCommand",
@@ -114,7 +114,10 @@ class Cluster:
         return self._admin
 
     def client_config(self, **more: Any) -> dict[str, Any]:
-        """Return the configuration of a librdkafka client for this cluster, without its messages on standard error."""
+        """Return the configuration of a librdkafka client for this cluster.
+
+        With this configuration, the client writes no messages to standard error.
+        """
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
     def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
@@ -136,12 +139,12 @@ class Cluster:
         deleted.result(30)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete the records of a partition before offset `before`."""
+        """Delete all records of a partition whose offset is lower than `before`."""
         (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
         deleted.result(30)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Set dynamic configs of a group, whether it exists or not."""
+        """Set dynamic configs of a group. The group need not exist."""
         changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in config.items()]
         resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=changes)
         (altered,) = self.admin.incremental_alter_configs([resource]).values()
@@ -156,7 +159,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
-        """Commit offsets for a group without joining it; a group that does not exist becomes a simple group."""
+        """Commit offsets for a group without joining it. A group that does not exist is created as a simple group."""
         kio_client.commit(self.bootstrap, group, offsets, metadata, timeout=30)
 
     def _start_node(self, node: int) -> Java:

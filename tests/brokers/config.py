@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-_handed_out: set[int] = set()  # ports already chosen, because their broker starts to listen only seconds later
+# Ports that were already chosen. A broker starts to listen seconds later, so that its ports look free until then.
+_handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
 CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Only lower bounds, so that groups have Kafka's default configs, which tests compare.
+    # Only minimum values are changed, so that groups keep Kafka's default configs, which some tests compare.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -76,7 +77,7 @@ def server_properties(
         node: node id, which begins at 1.
         cluster: the ports of all nodes in ascending order of their ids.
         data: log directory of the node.
-        protocols: security protocol by listener; brokers use the first listener among themselves.
+        protocols: security protocol by listener; brokers use the first listener to connect to each other.
         extra: additional properties, such as an authorizer.
     """
     ports = cluster[node - 1]
@@ -111,7 +112,7 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 supports KIP-848 groups only when they are enabled, and has no group configs.
+    # In Kafka 3.9, KIP-848 groups must be enabled, and groups have no configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

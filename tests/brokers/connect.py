@@ -18,11 +18,11 @@ CONNECTOR = "file-source"
 
 
 class Worker:
-    """A distributed worker, whose JVM is started with the file `properties`.
+    """A distributed Connect worker. The caller starts its JVM with the file `properties`.
 
     Attributes:
         properties: the worker's configuration file.
-        url: URL of its REST interface, which it also reports to its group.
+        url: URL of the worker's REST interface; the worker also sends it to its group.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:
@@ -55,7 +55,7 @@ class Worker:
         )
 
     def wait_until_running(self, timeout: float, java: Java) -> None:
-        """Create the connector as soon as the worker in `java` responds, and wait until its task runs.
+        """Create the connector as soon as the worker, which runs in `java`, responds; wait until the task runs.
 
         Raises:
             JavaFailedError: the task does not run; the message has the worker's last response and the end of its log.
@@ -84,7 +84,7 @@ class Worker:
         raise java.failed(f"the connector does not run: {answer}")
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        request = urllib.request.Request(  # noqa: S310 (a worker of ours)
+        request = urllib.request.Request(  # noqa: S310 - the tests started this worker
             self.url + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),

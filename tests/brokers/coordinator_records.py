@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that committed and aborted transactions of the group `transactional` wrote."""
+"""The offset that the group `transactional` wrote in a committed transaction, and the one in an aborted transaction."""
 
 EXPRESSION = "^o[rR]ders$"
 """The regular expression that the member of the group `by-expression` subscribes to."""
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Ids of groups that were created and then deleted, by type."""
+"""Ids of the groups that `write_records` creates and deletes again, by type."""
 
 _TIMEOUT = 90.0
 
@@ -48,9 +48,10 @@ _locks: defaultdict[str, Lock] = defaultdict(Lock)
 
 
 def write_records(live: Live) -> None:
-    """Run transactions, a commit with an expiration time, and groups of every type, and delete those groups.
+    """Run transactions, commit an offset with an expiration time, and create and delete groups of every type.
 
-    It can be called several times, also from several threads; each call returns when the records exist.
+    This is done only once per broker, even if several threads call the function. Each call returns when the records
+    exist.
     """
     with _locks[live.bootstrap]:
         if live.bootstrap not in _written:

@@ -1,4 +1,4 @@
-"""Pytest fixtures for real brokers; those that the collected tests need start in the background at the same time."""
+"""Pytest fixtures for real brokers. All brokers that the collected tests need start together in the background."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    # Imported at run time only when a broker is started, because these modules need Kafka client libraries.
+    # At run time, these modules are imported when a broker is started, because they need Kafka client libraries.
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
-"""Parametrized fixtures, each with the fixtures that it uses in turn."""
+"""Parametrized fixtures, each with the names of the fixtures that it uses one after the other."""
 
 NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
 """All fixtures that start a broker, the slowest first."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the group markers
+@pytest.hookimpl(tryfirst=True)  # this hook must run before xdist reads the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests with real brokers in one worker, so that each broker is started only once."""
     for item in items:
@@ -45,7 +45,7 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts each broker or set of groups in `NAMES` at most once, in the background."""
+    """Starts the brokers and live groups of the fixtures in `NAMES` in the background, each at most once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,24 +62,24 @@ class Brokers:
         }
 
     def start(self, name: str) -> Future[Any]:
-        """Begin to start a broker or set of groups, unless that was done before."""
+        """Start a broker or set of live groups in the background, unless this was already done."""
         with self._lock:
             if name not in self._started:
                 self._started[name] = self._pool.submit(self._run, name)
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Return the broker or set of groups after it is ready."""
+        """Wait until a broker or set of live groups is ready, and return it."""
         return self.start(name).result()
 
     def leave_behind(self, name: str) -> None:
-        """Begin to create the records of `coordinator_records` on the broker of some live groups."""
+        """In the background, create the records of `coordinator_records` on the broker of a fixture of live groups."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
     def stop(self) -> None:
-        """Stop everything that was started, clients before brokers."""
+        """Stop all clients and brokers that were started. The clients are stopped first."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for running in reversed(self._running):
             running.stop()
@@ -169,7 +169,10 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return a fixture of `NAMES` for a test that requests it at run time; fails if the test lacks the marker."""
+    """Return the value of a fixture of `NAMES` that a test requests at run time.
+
+    It fails if the test lacks the `broker` marker with the name of the fixture.
+    """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     return request.getfixturevalue(name)
 

@@ -1,4 +1,4 @@
-"""Change groups in special ways: transactions, subscriptions by regular expression, deletion and expiration."""
+"""Change groups with transactions, subscriptions by regular expression, deletions, and commits that expire."""
 
 from __future__ import annotations
 

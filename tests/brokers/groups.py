@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""Log end offset by partition of the topic that most groups read."""
+"""Log end offsets of the topic `orders`, which most groups read, by topic and partition."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -28,7 +28,7 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Ids of simple groups that can exist and that programs must handle, by their hostile property."""
+"""Ids of simple groups that Kafka allows but that are difficult for programs, by what makes them difficult."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +43,16 @@ class LiveGroup:
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """Topics that its members subscribe to; for a group without members, topics with commits."""
+    """Topics that the members subscribe to; for a group without members, the topics for which it has commits."""
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Committed offsets, or start offsets of a share group; without the internal topics of a streams group."""
+    """Committed offsets; for a share group, the start offsets. Internal topics of streams groups are left out."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Lag of a share group as the broker reports it; records after the start offset may already be acknowledged."""
+    """Lag of a share group as the broker reports it.
+
+    It can be less than the log end minus the start offset, because some of these records may be acknowledged.
+    """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
     """Instance ids of static members (KIP-345)."""
@@ -62,7 +65,7 @@ class LiveGroup:
 
     @property
     def lag(self) -> int | None:
-        """Total lag in records; None if the lag of a partition is unknown, or there are no partitions."""
+        """Total lag in records; None if the lag of at least one partition is unknown, or if there are no partitions."""
         known = [lag for lag in self.lags.values() if lag is not None]
         return sum(known) if known and len(known) == len(self.lags) else None
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 NONE = 0
 NOT_READY = {14, 15, 16, 27}
-"""Error codes after which a request is repeated: the coordinator is loading, has moved, or the group rebalances."""
+"""Error codes after which a request is sent again: the coordinator is loading or has moved, or the group rebalances."""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""The longest session timeout that brokers allow, so that a member needs no heartbeat during a test run."""
+"""The maximum session timeout that brokers allow. With it, a member need not send heartbeats during a test run."""
 
 
 class Listed(NamedTuple):
@@ -51,7 +51,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request of kio."""
+        """Send a request, which is an object of kio."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,
@@ -81,7 +81,7 @@ class Connection:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the connection; its members stay in their groups until their session times out."""
+        """Close the connection. Members that joined on it stay in their groups until their session times out."""
         self._socket.close()
 
     def _read(self, size: int) -> bytes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Live", "LiveGroup", "expected"]
 
 TIMEOUT = 90.0
-"""Longest time until all groups of a broker are as expected, in seconds, on a busy machine."""
+"""Maximum time until all groups of a broker are as expected, in seconds. The machine may be busy."""
 
 
 class Live:
@@ -26,7 +26,7 @@ class Live:
 
     Attributes:
         cluster: the cluster that the groups are on.
-        groups: the groups by role, see `expected`.
+        groups: the groups by role, as returned by `tests.brokers.groups.expected`.
         registries: the members of the schema registry's group.
         worker: the Connect worker.
     """
@@ -66,7 +66,7 @@ class Live:
 
         Raises:
             JavaFailedError: the Java clients failed; the message has the end of their log.
-            TimeoutError: a group is not as expected in time.
+            TimeoutError: after `TIMEOUT` seconds, a group is still not as expected.
         """
         try:
             self._make_topics()
@@ -108,7 +108,7 @@ class Live:
         arguments = [self.bootstrap, str(self.worker.properties)]
         said_when_ready = ["READY share", "READY streams"]
         if not self.newest:
-            # librdkafka supports KIP-848 since its general availability in 4.0.
+            # librdkafka supports KIP-848 only in its final form, which brokers have since 4.0.
             roles = {"consumer": "consumer,consumer=80", "mixed": "consumer,classic=70"}
             roles["consumer-empty"] = "consumer=100=leave"
             arguments += ["orders", *(f"{self[role].id}={rest}" for role, rest in roles.items())]

@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # Members are polled only until they have their partitions, because heartbeats are sent by another thread.
+    # Members are polled only until they have their partitions. After that, the thread of librdkafka sends heartbeats.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -53,7 +53,7 @@ class Members:
         """Poll until every member has partitions and all partitions are assigned.
 
         Raises:
-            TimeoutError: this takes too long; the message has the assignments.
+            TimeoutError: this takes longer than `timeout` seconds; the message has the assignments.
         """
         deadline = time.monotonic() + timeout
         while True:

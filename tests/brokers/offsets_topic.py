@@ -25,7 +25,7 @@ class TopicRecord(NamedTuple):
 
 
 def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: float = 60.0) -> list[TopicRecord]:
-    """Return all records up to the present log end, in ascending order of partition and offset.
+    """Return all records up to the log ends at the time of the call, in ascending order of partition and offset.
 
     Args:
         cluster: the cluster of the topic.

@@ -21,11 +21,11 @@ SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 class JavaFailedError(Exception):
-    """A Java process ended, or was not ready in time; the message has the end of its log."""
+    """Raised when a Java process has ended or is not ready in time; the message has the end of its log."""
 
 
 class Java:
-    """A Java process that runs in the background until `stop`, or until this process ends.
+    """A Java process that runs in the background until `stop` is called or the Python process ends.
 
     Attributes:
         log: the file with the output of the process.
@@ -75,7 +75,7 @@ class Java:
                 raise self.failed(f"did not print {line!r} within {timeout:.0f} s")
 
     def failed(self, what: str) -> JavaFailedError:
-        """Return an error with the end of the log."""
+        """Return an error whose message is `what` and the end of the log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
         state = "running" if self.running else f"ended with {self._process.returncode}"
@@ -83,7 +83,7 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of a program that exits at its end, and wait until it has exited.
+        """Close the standard input of a program that exits when this happens, and wait until it has exited.
 
         Raises:
             subprocess.TimeoutExpired: the program still runs.
@@ -93,7 +93,7 @@ class Java:
         self._process.wait(timeout)
 
     def stop(self) -> None:
-        """Kill the process immediately, because its data is deleted anyway."""
+        """Kill the process immediately. A clean shutdown is not needed, because its data is deleted anyway."""
         self._process.kill()
         self._process.wait()
         self._listener.join(5)

@@ -1,4 +1,4 @@
-"""Join a group like Confluent's schema registries, with protocol type `sr` and metadata in JSON."""
+"""Join a group as Confluent's schema registries do, with protocol type `sr` and metadata in JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """One registry, which is a member of the group of its cluster."""
+    """One schema registry, which is a member of a group."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -69,7 +69,7 @@ class Registry:
             time.sleep(0.1)
 
     def sync(self, generation: int, assignments: dict[str, bytes]) -> None:
-        """Send SyncGroup; the leader sends the assignments of all members."""
+        """Send SyncGroup with `assignments`: those of all members from the leader, an empty dict from other members."""
         answer = self._connection.call(
             SyncGroupRequest(
                 group_id=self._group,
@@ -93,7 +93,7 @@ class Registry:
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Join a group as the registries of one cluster; the first one is its primary ("master")."""
+    """Join a group with one registry per host; the first one becomes the primary ("master")."""
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
     for host, port in hosts:
@@ -112,7 +112,10 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let every member join; a member that got its response before the others had joined sends JoinGroup again."""
+    """Let all members join the same generation; return their JoinGroup responses.
+
+    A member that gets its response before the others have joined sends JoinGroup again.
+    """
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}
     asking: set[Registry] = set()
@@ -129,6 +132,6 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # The coordinator waits for members that already got a response, so that these must join again.
+        # The coordinator also waits for the members that already got a response, so they must join again.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

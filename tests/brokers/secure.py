@@ -27,7 +27,7 @@ PASSWORDS = {
     "team": "team-S3cret!",
     "groupsonly": "groupsonly-S3cret!",
 }
-"""The principals with their passwords, see `Secure`."""
+"""The password of each principal. `Secure` documents the principals."""
 
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},
@@ -47,17 +47,17 @@ class Secure:
     `admin`         a super user
     `viewer`        DESCRIBE on the cluster, all groups and all topics; no DELETE permission
     `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
-    `groupsonly`    DESCRIBE on all groups, nothing on topics
-    `nobody`        nothing at all
-    `CN=tls-client` whoever shows the client certificate on the TLS listener: DESCRIBE on all groups
+    `groupsonly`    DESCRIBE on all groups, no permissions on topics
+    `nobody`        no permissions
+    `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
 
     Attributes:
-        cluster: the broker; its own methods go through a listener where everyone is a super user.
+        cluster: the broker. Its methods use a listener on which every client is a super user.
         sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`.
         sasl_tls: `host:port` for SASL_SSL.
-        tls: `host:port` for SSL, which wants a client certificate.
-        certificates: made by `start`.
+        tls: `host:port` for SSL, which requires a client certificate.
+        certificates: the certificates, which `start` creates.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -112,8 +112,8 @@ class Secure:
         Args:
             principal: one of `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
-            tls: for `sasl_tls` instead of `sasl`.
-            password: a password to use instead of the right one.
+            tls: whether the file is for the address `sasl_tls`; otherwise it is for `sasl`.
+            password: a password to use instead of the one in `PASSWORDS`.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         secret = PASSWORDS[principal] if password is None else password

@@ -1,4 +1,4 @@
-"""Tests of the broker fixtures: the brokers are real, and their groups are as the fixtures describe them."""
+"""Tests of the broker fixtures: the brokers are real, and their groups have the expected properties."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_live_groups_are_listed_as_expected(live: Live) -> None:
 
 
 def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
-    """Kafka's own tool prints the offsets and the lag that the fixtures describe."""
+    """Kafka's own tool prints the offsets and the lag that `LiveGroup` expects."""
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
@@ -77,7 +77,7 @@ def test_live_streams_groups_lag_as_expected(live_431: Live) -> None:
 
 
 def test_each_principal_sees_the_permitted_groups(secure_broker: Secure) -> None:
-    """The authorizer of a real broker silently leaves out forbidden groups."""
+    """The authorizer of a real broker leaves out forbidden groups without an error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl

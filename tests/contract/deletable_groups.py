@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""The offset that a deletable group has committed in every partition of its topic, if it commits."""
+"""The offset that each deletable group with commits has committed for every partition of its topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class DeletionCluster:
     """A cluster with live groups, and with groups that the test may delete.
 
     Attributes:
-        live: groups with members.
-        deletable: the types of Empty groups that belong to this test, by id.
+        live: groups with members, which cannot be deleted.
+        deletable: the Empty groups that the test may delete: their types by group id.
         make_simple: adds a simple group with the given id and one commit.
-        joined: a context manager during which the group with the given id has a member.
+        joined: takes a group id and returns a context manager; inside it, the group has a member.
     """
 
     bootstrap: str
@@ -63,7 +63,10 @@ class DeletionCluster:
 async def deletion_clusters(
     param: str, request: pytest.FixtureRequest, *, with_deletable: bool
 ) -> AsyncIterator[DeletionCluster]:
-    """Yield the cluster for a fixture parameter; `with_deletable` adds Empty groups of all its types."""
+    """Yield the cluster that a fixture parameter names.
+
+    With `with_deletable`, the cluster has an Empty group of every type that it supports.
+    """
     if param in REAL:
         live: Live = checked(request, REAL[param])
         deletable = _real_deletable(live) if with_deletable else {}
@@ -144,7 +147,7 @@ def _run(live: Live, program: str, *arguments: str) -> None:
 
 
 def _create_empty_connect_group(live: Live, group: str) -> None:
-    """Create a Connect group without members by sending requests, because a real worker starts and stops slowly."""
+    """Create a Connect group without members. Requests are sent directly, because a real worker would be slow."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
     for _ in range(2):  # the first response only assigns the member id (KIP-394)

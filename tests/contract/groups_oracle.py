@@ -18,7 +18,7 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 
 
 class Result(NamedTuple):
-    """Exit status and output of one command line."""
+    """The exit status and the output of one run of GroupsCommand."""
 
     status: int
     out: bytes

@@ -1,6 +1,6 @@
-"""Format groups from our Python API, or from the JSON of `kgtui show`, as Kafka's tools would print them.
+"""Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as Kafka's tools would print them.
 
-A row has the columns of all tools; a value that a tool prints as `-` is `-`.
+A row has the columns of all tools. If a tool prints `-` for a value, the value in the row is `-`, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Roles = dict[str, dict[str, list[int]]]
 
 @dataclass(slots=True)
 class ToolRows:
-    """The rows of states, members and offsets.
+    """The rows of the three tables that the tools print: states, members and offsets.
 
     Attributes:
         states: one row per group.
@@ -188,11 +188,11 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        lag = end - position  # a commit beyond the log end: Kafka's tools print a negative lag, and we print 0
+        lag = end - position  # for a commit beyond the log end, Kafka's tools print a negative lag, and kgtui prints 0
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        streams_lag = end - start  # without a commit, Kafka's streams tool calculates the lag from the log start
+        streams_lag = end - start  # without a commit, Kafka's tool for streams groups uses the log start
     member, host, client = owner or ("-", "-", "-")
     return {
         "GROUP": group,

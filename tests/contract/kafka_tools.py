@@ -31,7 +31,10 @@ class Result(NamedTuple):
 
 
 def run_tools(cluster: Cluster, command_lines: Sequence[Sequence[str]]) -> list[Result]:
-    """Run command lines, each a tool of `MAIN_CLASSES` and its options, with the tools of the cluster's own version."""
+    """Run command lines with the tools of the Kafka version that the cluster has.
+
+    A command line is the name of a tool in `MAIN_CLASSES`, followed by its options.
+    """
     full = [[MAIN_CLASSES[tool], "--bootstrap-server", cluster.bootstrap, *rest] for tool, *rest in command_lines]
     done = subprocess.run(
         ["java", *SHORT_LIVED, _QUIET, "-cp", jars.classpath(cluster.version), str(SOURCES / "Tools.java")],
@@ -59,9 +62,10 @@ def _result(line: str) -> Result:
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool; a row maps column names to cells.
 
-    A column begins below its header, counted in UTF-16 units, because Java pads with them. Group ids may contain any
-    character, even line breaks, and some tools do not widen the column for long ids. The ids in `groups` are therefore
-    recognized whatever their length.
+    A cell begins at the position of its column's header. Positions are counted in UTF-16 units, as Java does.
+
+    Group ids may contain any character, even line breaks, and some tools do not widen the column for long ids. The ids
+    in `groups` are therefore recognized in the output by their text and not by their position.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -90,7 +94,7 @@ def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
 
 
 def _units(text: str) -> str:
-    """Return a text with one character per UTF-16 unit, as Java counts characters."""
+    """Return a text in which each UTF-16 unit is one character, so that positions are the same as in Java."""
     return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
 
 

@@ -1,4 +1,4 @@
-"""The groups of `tests.brokers.live` on the simulator, so that one test can run on both."""
+"""The groups of `tests.brokers.live` on the simulator, so that the same test can run on real and simulated clusters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 TopicPartition = tuple[str, int]
-TRIMMED = {("trimmed", 0): 50}  # partitions whose log start is not 0
+TRIMMED = {("trimmed", 0): 50}  # log start of each partition whose log start is not 0
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
@@ -51,10 +51,11 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return the groups of a cluster of this version by role, with their expected properties.
+    """Return the groups that a simulated cluster of this version has, by role, with their expected properties.
 
     Args:
-        version: `2.4` to `4.4`, or a comma-separated list for a mixed cluster, which has the newest version's groups.
+        version: `2.4` to `4.4`, or a comma-separated list for a cluster of several releases. Such a cluster has the
+            groups that its newest release supports.
     """
     newest = max(tuple(map(int, one.split("."))) for one in version.split(","))
     roles = expected("4.3.1" if newest >= (4, 1) else "3.9.2")
@@ -72,7 +73,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def simulator(version: str) -> Simulator:
-    """Return a cluster of three brokers with the groups of `groups_of`; nothing in it changes."""
+    """Return a cluster of three brokers with the groups of `groups_of`; neither groups nor logs change."""
     features = {"share.version": 1} if version == "4.1" else None
     cluster = Simulator(kafka_version=version, scenario="empty", clock=ManualClock(), features=features)
     roles = groups_of(version)

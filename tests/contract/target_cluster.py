@@ -30,9 +30,9 @@ class TargetCluster:
     """A cluster under test.
 
     Attributes:
-        version: lowest Kafka version of its brokers, as numbers.
-        newest: highest Kafka version of its brokers.
-        groups: the expected groups by role; a simulated cluster has no others.
+        version: oldest Kafka version among the brokers, as numbers.
+        newest: newest Kafka version among the brokers, as numbers.
+        groups: the expected groups by role. A simulated cluster has only these groups.
         make_empty: adds an Empty simple group with the given id.
     """
 
@@ -55,7 +55,7 @@ class TargetCluster:
 
 
 async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
-    """Yield the cluster for a fixture parameter; its admin is closed afterwards."""
+    """Yield the cluster that a fixture parameter names, and close its admin afterwards."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
         number = _numbers(live.version)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a cluster with the `company` scenario whose clock stands still; yield it with an admin."""
+    """Run a simulated cluster with the `company` scenario, whose clock stands still; yield the cluster and an admin."""
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
         KafkaGroupAdmin(Pool(simulator.bootstrap.split(","))) as admin,
@@ -30,7 +30,7 @@ async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAd
 
 
 def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> list[str]:
-    """Return the groups of one coordinator that are in one state."""
+    """Return the ids of the groups whose coordinator is this broker and whose state is `state`."""
     cluster_state = simulator.state
     return sorted(
         name
@@ -160,7 +160,7 @@ async def test_a_damaged_response_is_an_error_once(kind: str) -> None:
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # A read is sent again when its connection breaks, so that two damaged responses are needed.
+        # If the connection breaks, the client sends the request again, so two responses in a row must be damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=2.0)

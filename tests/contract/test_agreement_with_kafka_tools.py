@@ -1,4 +1,4 @@
-"""Our output about live groups equals that of Kafka's own tools on the same broker."""
+"""What kgtui prints about live groups equals what Kafka's own tools print about them, on the same broker."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ AHEAD = "ahead-of-the-log"
 
 @dataclass(slots=True)
 class Reports:
-    """The groups of one broker, as reported by Kafka's tools and by us.
+    """The groups of one broker, as Kafka's tools and kgtui report them.
 
     Attributes:
         tables: the rows that Kafka's tools printed, by command line without the broker address.
-        listed: our listing of each group.
-        ours: our groups, formatted as Kafka's tools would print them.
+        listed: the entry of each group in kgtui's list.
+        ours: the groups that kgtui read, formatted as Kafka's tools would print them.
     """
 
     live: Live
@@ -88,7 +88,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
     scope="module", params=[pytest.param(name, marks=pytest.mark.broker(name)) for name in ("live_431", "live_392")]
 )
 def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
-    """Each broker in turn, with live groups and with one group whose commit is beyond the log end."""
+    """The reports for each broker in turn. It has live groups, and one group with a commit beyond the log end."""
     live: Live = request.getfixturevalue(request.param)
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
@@ -99,7 +99,7 @@ def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
 
 
 def groups_of_tool(reports: Reports, tool: str) -> set[str]:
-    """Return the groups that one of Kafka's tools handles."""
+    """Return the ids of the groups that one of Kafka's tools can describe."""
     if tool == "ConsumerGroupCommand":
         return {
             g
@@ -198,7 +198,7 @@ def test_ls_sums_the_lag_of_kafkas_tools(reports: Reports, capfdbinary: pytest.C
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """Kafka's streams tool calculates such lag from the log start; we report that there is no commit."""
+    """If there is no commit, Kafka's tool calculates the lag from the log start, while kgtui reports no lag."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)
@@ -229,12 +229,12 @@ async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Clust
 
 
 def test_connect_workers_agree_with_their_rest_interface(reports: Reports) -> None:
-    """Kafka's tools reject Connect groups, so that the worker's REST interface is compared instead."""
+    """Kafka's tools reject Connect groups, so kgtui is compared with the REST interface of the worker."""
     (member,) = reports.read.descriptions["connect-cluster"].members or ()
     worker = member.connect
     assert worker is not None
     assert worker.url.startswith("http://127.0.0.1:")
-    with urlopen(f"{worker.url}connectors?expand=status", timeout=30) as answer:  # noqa: S310 - a worker of ours
+    with urlopen(f"{worker.url}connectors?expand=status", timeout=30) as answer:  # noqa: S310 - a worker of the tests
         running = {name: found["status"] for name, found in json.load(answer).items()}
     assert worker.connectors == tuple(running)
     assert dict(worker.tasks) == {name: tuple(task["id"] for task in found["tasks"]) for name, found in running.items()}

@@ -1,4 +1,4 @@
-"""`kgtui check` on real brokers, with healthy and unhealthy groups and with live groups of every type."""
+"""Run `kgtui check` on real brokers, with healthy and unhealthy groups, and with live groups of every type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class Busy(Clock):
-    """Produce records and commit offsets between two reads."""
+    """A clock that, while `kgtui check` waits for its next read, produces records and commits offsets."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ async def checked(
     return code, {row["group"]: row for row in found["groups"]}
 
 
-async def test_groups_are_judged_by_their_commits_during_the_check(
+async def test_groups_are_assessed_by_their_commits_during_the_check(
     broker: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     topic = "check-orders"
@@ -65,7 +65,7 @@ async def test_groups_are_judged_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # A log end is refreshed at every read, and a group that rarely commits does so every 0.2 s.
+    # With these settings, the check refreshes the log ends at every read, and expects a commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = Busy(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -76,7 +76,7 @@ async def test_groups_are_judged_by_their_commits_during_the_check(
         "check-stuck": "STOP",
     }
     assert code == 1
-    # On a slow machine there are fewer reads.
+    # On a slow machine, the check does fewer reads.
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0
@@ -86,7 +86,7 @@ async def test_groups_are_judged_by_their_commits_during_the_check(
 async def test_live_groups_of_every_type_are_checked_without_faults(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """They commit nothing during the check, so that groups with lag are stopped and groups without lag are OK."""
+    """The live groups do not commit during the check: those with lag are reported as stopped, all others as OK."""
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():
         lagging = any(group.lags.values())

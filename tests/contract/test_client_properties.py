@@ -1,4 +1,4 @@
-"""Compare our handling of Java client properties with Kafka 4.3.1."""
+"""Compare how kgtui and Kafka 4.3.1 handle the properties of Java clients."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """Return the output of Kafka's own classes, one list of words per line."""
+    """Run `Ask`, which prints what Kafka's own classes return; return one list of words per line of its output."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
@@ -94,7 +94,7 @@ def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[str]]) -> None:
-    """Each property is used, ignored or rejected by name; none is reported as a typing mistake."""
+    """kgtui uses, ignores or rejects each property of Kafka's clients, and takes none for a typing mistake."""
     names = {words[1] for words in kafka_says if words[0] == "name"}
     assert len(names) > 120
     refused = set()

@@ -1,4 +1,4 @@
-"""Our decoded records of `__consumer_offsets` on real brokers equal those of Kafka's own coordinator."""
+"""Records of `__consumer_offsets` on real brokers are decoded as Kafka's own coordinator decodes them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TIMEOUT = 90.0
 
 @dataclass(frozen=True)
 class Written:
-    """The records of the topic, as decoded by us and by Kafka."""
+    """The records of the topic, as decoded by kgtui and by Kafka."""
 
     live: Live
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
-    """The records as we decode them, in the order of `raw`."""
+    """The records that kgtui decoded, in the order of `raw`."""
     kafkas: list[kafka_coordinator.Read]
-    """The records as Kafka decodes them, in the order of `raw`."""
+    """Kafka's result for each record, in the order of `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -41,7 +41,10 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """The records of each broker in turn, with live groups of every type and all other actions that write records."""
+    """The records of each broker in turn.
+
+    They were written by live groups of every type, and by other actions such as transactions and deletions.
+    """
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
@@ -65,13 +68,13 @@ def test_every_record_type_occurs(written: Written) -> None:
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
     types = TYPES[written.live.version]
-    # Brokers since 4.1 write no partition metadata, but its tombstones when they take over an older group.
+    # Brokers since 4.1 do not write partition metadata, but delete the partition metadata that an older broker wrote.
     assert values == types
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
 def test_records_agree_with_the_live_groups(written: Written) -> None:
-    """The newest commit of each partition is the one that the fixtures describe."""
+    """For each partition, the newest commit in the records has the offset that `LiveGroup.committed` expects."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
         for record in written.records
@@ -98,7 +101,7 @@ def test_members_of_classic_groups_are_decoded(written: Written) -> None:
 
 
 def test_classic_members_of_consumer_groups_are_decoded(written: Written) -> None:
-    """While a group migrates to the new protocol, the records of its classic members have their original metadata."""
+    """While a group migrates to the new protocol, the records of classic members have the metadata that they sent."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -146,7 +149,9 @@ def test_a_subscription_by_regular_expression_is_decoded(written: Written) -> No
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
     found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]
-    assert {record.key["RegularExpression"] for record in found} == {f"({EXPRESSION})"}  # librdkafka adds the brackets
+    assert {record.key["RegularExpression"] for record in found} == {
+        f"({EXPRESSION})"
+    }  # librdkafka puts the expression in brackets
     resolved = [record.value for record in found if record.value is not None]
     assert resolved
     assert all(value["Topics"] == ["orders"] for value in resolved)

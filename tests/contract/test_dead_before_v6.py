@@ -1,4 +1,7 @@
-"""DescribeGroups before version 6 reports every unknown group as Dead, which must not be taken as proof of absence."""
+"""Before version 6, DescribeGroups reports each group that it does not know as Dead.
+
+A group that is reported as Dead may exist, for example as a group of another type.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Ids of groups that do not exist, by their hostile property; some differ in one letter from an existing id."""
+"""Ids of groups that do not exist, by what makes them difficult. Some differ in one letter from an existing id."""
 
 
 async def test_describe_groups_v5_cannot_tell_absent_groups_apart(live_392: Live) -> None:
@@ -42,7 +45,7 @@ async def test_describe_groups_v5_cannot_tell_absent_groups_apart(live_392: Live
 
 @pytest.mark.parametrize("listed", [False, True], ids=["never listed", "listed before"])
 async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: bool) -> None:
-    """Describe every live group, also those with hostile ids, in one call with absent ids."""
+    """Describe all live groups, some of which have unusual ids, in one call together with ids that do not exist."""
     live_groups = {group.id: group for group in live.groups.values()}
     async with connect([live.bootstrap]) as admin:
         if listed:
@@ -60,7 +63,7 @@ async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: b
 
 @pytest.mark.parametrize("role", ["consumer", "mixed", "consumer-empty"])
 async def test_a_newer_group_is_described_without_a_list(live: Live, role: str) -> None:
-    """Only the id is known, because no list was read and no other group is in the request."""
+    """The client does not know the type of the group, because it has not read a list of groups."""
     group = live[role]
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups([group.id])
@@ -79,7 +82,7 @@ async def test_a_single_absent_group_is_not_found(live_392: Live, group: str) ->
 
 
 async def test_the_empty_group_id_can_exist(live: Live) -> None:
-    """Some old clients commit with an empty id; if that group does not exist, the other groups are still described."""
+    """Some old clients commit with an empty group id. Whether such a group exists or not, others can be described."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])
@@ -96,7 +99,7 @@ async def test_the_empty_group_id_can_exist(live: Live) -> None:
 
 
 async def test_a_group_deleted_after_listing_is_not_found(live: Live) -> None:
-    """The remembered type of the group does not prove that it exists."""
+    """The client has cached the type of the group, but must not conclude from this that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:
         await admin.list_groups()

@@ -1,4 +1,4 @@
-"""Delete groups with `kgtui.actions` and `kgtui delete` on simulated clusters from 2.4 to 4.4 and on real brokers."""
+"""Delete groups with `kgtui.actions` and `kgtui delete`, on simulated clusters from 2.4 to 4.4 and on real brokers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[Deleti
 
 
 async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCluster, folder: StateFolder) -> None:
-    """Groups of all types and kinds are backed up, deleted and verified, and no other group is deleted."""
+    """Groups of every type are backed up and deleted, and their deletion is verified. No other group is deleted."""
     admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
     planned = await plan(admin, deletable)
@@ -80,7 +80,7 @@ async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCl
 
 
 async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The reason names the state, the members and what to do; nothing is sent and no file is written."""
+    """The reason names the state and the members, and says what to do. No request is sent and no file is written."""
     live = {group.id: group for group in deletion_cluster.live}
     planned = await plan(deletion_cluster.admin, [*live, "no-such-group"])
     assert planned.allowed == ()
@@ -97,7 +97,7 @@ async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder
 
 
 async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """A member joins between the plan and its execution, so that the group and its offsets are kept."""
+    """A member joins after the plan was made and before it is executed. The group and its offsets are then kept."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]
@@ -116,7 +116,7 @@ async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionC
 async def test_a_group_that_was_deleted_meanwhile_is_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """The result does not count as a deletion by this plan."""
+    """If somebody else deletes the group before the plan is executed, the plan does not count it as deleted."""
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])
@@ -124,7 +124,7 @@ async def test_a_group_that_was_deleted_meanwhile_is_gone(
 
 
 async def test_an_interrupted_delete_is_completed_later(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The session ends right after the request was sent; the next session determines and logs the outcome."""
+    """kgtui is stopped right after it has sent the request. Its next run determines and logs the outcome."""
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
     delete, sent = deletion_cluster.admin.delete_groups, asyncio.Event()
@@ -145,7 +145,10 @@ async def test_an_interrupted_delete_is_completed_later(deletion_cluster: Deleti
 
 
 async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> None:
-    """The result is uncertain, the request is sent only once, and the outcome is determined when the broker is back."""
+    """The broker does not respond, so the result is uncertain, and the request is not sent again.
+
+    The outcome is determined when the broker responds again.
+    """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
         async with connect(cluster.bootstrap.split(",")) as admin:
@@ -171,7 +174,7 @@ async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> 
 
 
 async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None:
-    """The old coordinator rejects the request, and the new one deletes the group."""
+    """The old coordinator rejects the request. It is sent again to the new coordinator, which deletes the group."""
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
         async with connect(cluster.bootstrap.split(",")) as admin:
@@ -218,7 +221,10 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_command_deletes_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """A dry run and a wrong expected number delete nothing; the right number deletes, and the audit log shows it."""
+    """`--dry-run`, or `--expect` with a wrong number, deletes nothing. With the right number, the groups are deleted.
+
+    The deletion is in the audit log.
+    """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -243,7 +249,7 @@ async def test_the_command_deletes_matching_groups(newest: DeletionCluster, fold
 
 
 async def test_a_delete_is_confirmed_by_typing_the_name(newest: DeletionCluster, folder: StateFolder) -> None:
-    """On a real terminal, a wrong name is rejected, and the right one deletes the group."""
+    """On a terminal, kgtui asks for the name of the group. It rejects a wrong name, and deletes after the right one."""
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
@@ -276,7 +282,7 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
 
 
 async def test_the_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """The exit code is 4 with a reason; read-only mode refuses before the groups are read."""
+    """The exit code is 4, and a reason is printed. In read-only mode, kgtui refuses even before it reads the groups."""
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")
     code, out, _ = await kgtui(folder, *words)
@@ -288,7 +294,7 @@ async def test_the_command_refuses_live_groups(newest: DeletionCluster, folder: 
 
 
 async def test_a_missing_delete_permission_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
-    """A principal without DELETE permission is refused before anything is sent; the reason names the missing ACL."""
+    """If the principal lacks the DELETE permission, no request is sent, and the reason names the missing ACL."""
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-b-app"])).lines
@@ -315,7 +321,7 @@ async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, fo
 
 
 async def test_the_plan_warns_of_offsets_in_forbidden_topics(secure_broker: Secure) -> None:
-    """The broker silently leaves out a topic of another team, and the plan says that this is possible."""
+    """The broker leaves out a topic of another team without an error, and the plan warns that this is possible."""
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed

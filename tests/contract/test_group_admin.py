@@ -199,7 +199,7 @@ async def test_a_deleted_topic_differs_from_lost_records(target: TargetCluster) 
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # A real coordinator drops the commits when it learns of the deletion, which it may miss; the simulator keeps them.
+    # A real coordinator drops the commits for a deleted topic, unless it was not informed. The simulator keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]

@@ -1,4 +1,4 @@
-"""Compare `kgtui groups` with Kafka's own GroupsCommand: every filter and every invalid option on the same brokers."""
+"""Compare `kgtui groups` with Kafka's own GroupsCommand: run both with the same filters and invalid options."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) ->
 
 
 def same_lines(ours: bytes, theirs: bytes) -> None:
-    """Return whether two outputs have the same header and the same rows in any order; ids may contain line breaks."""
+    """Assert that two outputs have the same header and the same rows, in any order. Ids may contain line breaks."""
     head, _, rows = theirs.partition(b"\n")
     assert ours.partition(b"\n")[0] == head
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
 def test_every_filter_prints_the_rows_of_kafkas_tool(live: Live, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Live groups of every type, also with hostile ids, are printed with the same bytes in any order."""
+    """The rows are equal byte by byte, but may be in another order. The groups have all types and unusual ids."""
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
     theirs = run_java(command_lines)
     assert theirs[0].out.count(b"\n") > 10
@@ -145,7 +145,10 @@ def test_every_filter_prints_the_rows_of_kafkas_tool(live: Live, capfdbinary: py
 
 
 def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Exit status and first line equal Kafka's; the usage follows where Kafka prints it, but never a stack trace."""
+    """Exit status and first line of the error equal those of Kafka's tool.
+
+    kgtui prints the usage if Kafka's tool does, but never a stack trace.
+    """
     for words, expected in zip(BAD, run_java(BAD), strict=True):
         ours = run_here(words, capfdbinary)
         assert ours.status == expected.status, words
@@ -153,7 +156,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         if expected.first_error_line.startswith("This tool"):
             assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # Our reason, which Kafka's tool has only in its stack trace.
+            # kgtui adds a reason to the first line, which Kafka's tool has only in its stack trace.
             assert ours.first_error_line.startswith(expected.first_error_line), words
         else:
             assert ours.first_error_line == expected.first_error_line, words
@@ -162,7 +165,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
 
 
 def test_unusual_options_are_accepted_as_by_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """With a server that does not exist, both tools try to connect and report the failure."""
+    """The server does not exist. If both tools accept the options, both try to connect and report the failure."""
     command_lines = [("--bootstrap-server", NOWHERE, *words) for words in ODD]
     for words, expected in zip(command_lines, run_java(command_lines), strict=True):
         ours = run_here(words, capfdbinary)
@@ -195,7 +198,7 @@ def test_json_has_every_group_exactly(live: Live) -> None:
 
 
 def test_repeated_protocols_fail_after_listing(broker_431: Cluster) -> None:
-    """Kafka's tool checks this option last, and so do we."""
+    """If `--protocol` is repeated, both tools list the groups first and fail only then."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     (theirs,) = run_java([words])
     ours = run_ours(words)
@@ -203,7 +206,7 @@ def test_repeated_protocols_fail_after_listing(broker_431: Cluster) -> None:
 
 
 def test_an_unreachable_server_is_reported_in_one_line(tmp_path: Path) -> None:
-    """Stdout has one line with Kafka's text and the reason, and no stack trace follows."""
+    """Stdout has one line with the text of Kafka's tool and the reason, without a stack trace."""
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")
     ours = run_ours(("--bootstrap-server", "127.0.0.1:1", "--list", "--command-config", str(config)))

@@ -24,7 +24,10 @@ TOOLS = {
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """Start a cluster without the longest group id, because the tools pad all cells to its 32,000 characters."""
+    """Start a cluster and remove the group with the longest id.
+
+    Otherwise, the tools would pad every cell of the column to the 32,000 characters of this id.
+    """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
     return simulator

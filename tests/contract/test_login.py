@@ -24,7 +24,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in on both connections of a broker; return the groups that this principal can see."""
+    """Log in on all connections that kgtui opens to a broker; return the groups that this principal can see."""
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)
@@ -34,7 +34,7 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def refusal(address: str, config: Path | dict[str, str]) -> str:
-    """Return why the login failed; assert that neither message nor traceback has a password."""
+    """Return the message of a failed login; assert that neither the message nor the traceback has a password."""
     with pytest.raises(UnreachableError) as caught:
         await log_in(address, config)
     text = "".join(traceback.format_exception(caught.value))
@@ -103,7 +103,7 @@ async def test_no_secret_is_in_the_debug_log(
 
 @pytest.mark.broker
 async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> None:
-    """The plaintext listener has no SASL; the other listeners have the mechanisms of `MECHANISMS`."""
+    """The test uses the plaintext listener, because all SASL listeners support every mechanism of `MECHANISMS`."""
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
     assert "does not ask for a login there" in reason

@@ -1,4 +1,4 @@
-"""`kgtui ls` and `kgtui show` on real brokers with live groups of every type."""
+"""Run `kgtui ls` and `kgtui show` on real brokers with live groups of every type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    """Run a command and return its JSON; assert that it succeeds without output on standard error."""
+    """Run a kgtui command; assert that it succeeds without output on standard error, and return the JSON it prints."""
     capfd.readouterr()
     code = main([*words, "--format", "json"])
     out, err = capfd.readouterr()
@@ -25,7 +25,7 @@ def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def summed(group: LiveGroup) -> int | None:
-    """Return the total lag of partitions with a commit, as Kafka's tools do; None if no partition has a commit."""
+    """Return the sum of the lag of all partitions with a commit; None if no partition has a commit."""
     known = [lag for lag in group.lags.values() if lag is not None]
     return sum(known) if known else None
 

@@ -1,4 +1,7 @@
-"""Principals with few permissions on a real 4.3.1 broker: everything they cannot see is reported with its remedy."""
+"""Read a real 4.3.1 broker as principals with few permissions.
+
+For everything that a principal may not see, kgtui reports which permission is missing.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ async def test_a_team_sees_its_own_groups_and_faults_for_others(secure_broker: S
 
 
 async def test_the_lag_of_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """OffsetFetch silently leaves out forbidden topics; ListOffsets returns an error for each."""
+    """OffsetFetch leaves out forbidden topics without an error. ListOffsets returns an error for each of them."""
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]
@@ -74,7 +77,7 @@ async def test_forbidden_configs_name_the_missing_permission(secure_broker: Secu
 
 
 async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
-    """Without DESCRIBE permission on every subscribed topic, ConsumerGroupDescribe hides everything, even the state."""
+    """If the principal may not describe one of the subscribed topics, ConsumerGroupDescribe returns only an error."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])
         assert LIVE_GROUP not in answer.rows

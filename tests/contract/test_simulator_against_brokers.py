@@ -1,4 +1,4 @@
-"""The simulator responds to unusual requests like real brokers; each request is sent to both and compared."""
+"""The simulator responds to unusual requests like real brokers. Both get the same requests; the responses are equal."""
 
 from __future__ import annotations
 
@@ -215,11 +215,14 @@ CHANCE = {
     "FinalizedFeatures",
     "FinalizedFeaturesEpoch",
 }
-"""Names of fields that differ between any two clusters, or that the cluster's configuration determines."""
+"""Names of fields that are not compared, because they differ between clusters or depend on the configuration."""
 
 
 def comparable(value: Any) -> Any:
-    """Return a response without random parts: ids, addresses, epochs, order, groups of other tests, other APIs."""
+    """Return a response without the parts that may differ between a real and a simulated broker.
+
+    These are ids, addresses, epochs, the order of rows, groups of other tests, and APIs that kgtui does not support.
+    """
     if isinstance(value, dict):
         rows = {key: comparable(inner) for key, inner in value.items() if key not in CHANCE}
         if rows.get("LeaderEpoch", -1) >= 0:
@@ -239,7 +242,7 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return the versions of an API that both the broker and our tables support."""
+    """Return a row of ApiVersions, limited to the versions that both the broker and the tables of kgtui support."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
