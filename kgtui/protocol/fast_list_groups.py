@@ -24,7 +24,7 @@ _BEYOND = 1 << 62
 # number is so large that the next access raises IndexError; the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-_SEARCH_BYTES = 16_384  # how far ahead `skip_known` searches for known rows
+_SEARCH_BYTES = 16_384  # `skip_known` searches for known rows in this many bytes after the current position
 
 _Tail = tuple[str, str, str]
 

@@ -169,12 +169,12 @@ def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
-    """Build the error for bytes after the end of a strict message."""
+    """Build the error for bytes after the end of a message, which a strict decoder rejects."""
     return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
 
 
 def not_utf8(message: str, pos: int) -> DecodeError:
-    """Build the error for a string of a strict message that is not UTF-8."""
+    """Build the error for a string that is not UTF-8, which a strict decoder rejects."""
     return DecodeError(f"{message} has a string that is not UTF-8", pos)
 
 
@@ -189,7 +189,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a value of a field that this version does not have and that the schema does not ignore."""
+    """Build the error for a field with a value that this version does not have and an encoder must not drop."""
     return EncodeError(f"{message} has no {field} in this version, and it may not be left out")
 
 

@@ -249,7 +249,7 @@ class ClusterState:
                 self.groups[group.name] = group
 
     def find(self, name: str) -> Group | None:
-        """Return the group with an id; None if it does not exist."""
+        """Return the group with the id `name`; None if there is no such group."""
         group = self.groups.get(name)
         if group is None and self.generated is not None:
             self.generated.advance_to(self.time())
@@ -257,7 +257,7 @@ class ClusterState:
         return group
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group; None if it does not exist."""
+        """Return the type of the group with the id `name`; None if there is no such group."""
         group = self.groups.get(name)
         if group is not None:
             return group.type

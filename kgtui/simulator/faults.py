@@ -115,7 +115,7 @@ class Faults:
         self._cut(node)
 
     def damage(self, node: int, kind: str = "truncated", times: int = 1) -> None:
-        """Damage the next responses of a broker, except those of ApiVersions.
+        """Damage the next `times` responses of a broker. Responses to ApiVersions are not damaged and not counted.
 
         Raises:
             ValueError: `kind` is not one of `DAMAGES`.
@@ -149,7 +149,7 @@ class Faults:
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:
-        """Return whether a coordinator is loading."""
+        """Return whether a broker reports that it is loading its groups."""
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 

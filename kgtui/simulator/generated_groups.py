@@ -101,7 +101,7 @@ class GeneratedGroups:
 
     Attributes:
         names: group ids; a deleted group keeps its index until a new group takes it.
-        index: index of each existing group, by name.
+        index: index of each existing group, by group id.
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, how many times its members have changed.
@@ -176,7 +176,7 @@ class GeneratedGroups:
         self.existing[self.partition[index]] += 1
         return index
 
-    # State changes over time.
+    # Change the states of groups over time.
 
     def _mark_changed(self, index: int) -> None:
         for indexes in self.changed:
@@ -241,7 +241,7 @@ class GeneratedGroups:
     # Find groups, and build `Group` objects.
 
     def find(self, name: str) -> Group | None:
-        """Build the group with this name; None if it does not exist."""
+        """Build the group with the id `name`; return None if there is no such group."""
         index = self.index.get(name)
         return None if index is None else self.group(index)
 
@@ -251,7 +251,7 @@ class GeneratedGroups:
             yield name, self.kinds[index], self.states[index]
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group without building it; None if it does not exist."""
+        """Return the type of a group without building the group; None if there is no such group."""
         index = self.index.get(name)
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 

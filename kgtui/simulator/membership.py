@@ -13,11 +13,11 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group; whoever joins a free slot is a new member."""
+    """A numbered place in a group, with the member in it. A client that joins at a free place is a new member."""
 
     number: int
     joined: int
-    """Number of the membership change at which the present member joined; 0 if it was there from the start."""
+    """Number of the membership change at which the member joined; 0 if it has been a member from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class MembershipSchedule(Protocol):
 
 
 class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
-    """The same members at all times, in a group that is stable or stopped in the middle of a rebalance.
+    """The same members at all times, in a group that is stable or stays in the middle of a rebalance.
 
     Attributes:
         members: number of members; 0 is an Empty group.
@@ -77,7 +77,7 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ahead: float = 0.0
 
     def at(self, t: float) -> Membership:
-        """Return the members of the period that contains `t`, and those of the period before."""
+        """Return the members in the period that contains `t`, and the members in the period before."""
         change, since = divmod(t + self.ahead, self.period)
         now = int(change)
         if now == 0:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
 START_SECONDS = 60.0
-"""Time limit for the start of the process, in seconds."""
+"""Maximum time for the process to start and become ready, in seconds."""
 
 STOP_SECONDS = 5.0
 """Maximum time for the process to stop, in seconds. After this time it is killed."""
@@ -136,7 +136,7 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
     # In a session of its own, the process gets no SIGINT or SIGHUP from the terminal; it exits when stdin is closed.
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+    process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

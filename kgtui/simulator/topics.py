@@ -101,7 +101,7 @@ class Topic:
 
 
 _PEAK = 15 * HOUR
-"""Seconds from midnight UTC to the daily peak of the traffic."""
+"""Time of the daily peak of the traffic, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
 """Waves of `(period in seconds, amplitude)` that are added to the traffic, so that no two hours are the same."""

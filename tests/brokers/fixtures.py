@@ -135,7 +135,7 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Each broker without any security in turn."""
+    """Run the test on each broker without any security."""
     cluster: Cluster = brokers.get(_named("broker", request.param))
     return cluster
 
@@ -156,7 +156,7 @@ def live_392(brokers: Brokers) -> Live:
 
 @pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Live groups on each broker in turn."""
+    """Run the test on the live groups of each broker."""
     live: Live = brokers.get(_named("live", request.param))
     return live
 

@@ -88,7 +88,10 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
     scope="module", params=[pytest.param(name, marks=pytest.mark.broker(name)) for name in ("live_431", "live_392")]
 )
 def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
-    """The reports for each broker in turn. It has live groups, and one group with a commit beyond the log end."""
+    """Run the test with the reports of each broker.
+
+    The broker has live groups, and one group with a commit beyond the log end.
+    """
     live: Live = request.getfixturevalue(request.param)
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))

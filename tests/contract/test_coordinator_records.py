@@ -41,9 +41,9 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """The records of each broker in turn.
+    """Run the test with the records of each broker.
 
-    They were written by live groups of every type, and by other actions such as transactions and deletions.
+    The records were written by live groups of every type, and by other actions such as transactions and deletions.
     """
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
@@ -149,9 +149,8 @@ def test_a_subscription_by_regular_expression_is_decoded(written: Written) -> No
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
     found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]
-    assert {record.key["RegularExpression"] for record in found} == {
-        f"({EXPRESSION})"
-    }  # librdkafka puts the expression in brackets
+    # librdkafka puts the expression in parentheses.
+    assert {record.key["RegularExpression"] for record in found} == {f"({EXPRESSION})"}
     resolved = [record.value for record in found if record.value is not None]
     assert resolved
     assert all(value["Topics"] == ["orders"] for value in resolved)

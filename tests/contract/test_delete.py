@@ -41,14 +41,14 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Each simulated and real cluster in turn."""
+    """Run the test on each simulated and each real cluster."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Each cluster in turn, with an Empty group of every type that it supports."""
+    """Run the test on each cluster, with an Empty group of every type that the cluster supports."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
@@ -195,7 +195,7 @@ async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None
 
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """The newest simulated cluster and the newest real one in turn."""
+    """Run the test on the newest simulated cluster and on the newest real one."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 

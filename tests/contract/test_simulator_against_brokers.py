@@ -247,7 +247,7 @@ def common(row: Fields, low: int, high: int) -> Fields:
 
 
 def ours(row: Fields) -> bool:
-    """Return whether a row belongs to this test; a row without a group always does."""
+    """Return whether a row belongs to this test: it names a group of this test, or does not name a group."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

@@ -35,7 +35,7 @@ BROKER_ARTIFACTS = (
 )
 
 Coordinate = tuple[str, str, str]
-"""Group, artifact and version of a jar in Maven Central."""
+"""Group id, artifact id and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 """A function that downloads the jars of coordinates into a folder; with True, it also downloads their dependencies."""
@@ -155,14 +155,15 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            second.unlink()  # 3.9 has its own logger, and its tools warn if there are two
+            # The jars of 3.9 already include a logger. With a second one, the tools print warnings.
+            second.unlink()
         partial.chmod(0o755)
         try:
             partial.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
-            for jar in partial.glob("*.jar"):  # the folder existed before, or another run has created it meanwhile
+            for jar in partial.glob("*.jar"):  # the folder existed before, or another run has just created it
                 jar.replace(target / jar.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

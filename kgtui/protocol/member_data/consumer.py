@@ -54,11 +54,11 @@ class Subscription:
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance; members send them since version 1."""
+    """The partitions that the member owned before the rebalance; empty in version 0, which does not have them."""
     generation: int = -1
-    """The group generation in which the member owned `owned`; -1 if unknown. Members send it since version 2."""
+    """The group generation in which the member owned these partitions; -1 if it is unknown, and before version 2."""
     rack: str | None = None
-    """The rack of the member; members send it since version 3."""
+    """The rack of the member; None if the member has no rack, and before version 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

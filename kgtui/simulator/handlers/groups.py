@@ -173,7 +173,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
     if error:
         return {**blank, "ErrorCode": error}
     if old and "" in request.fields["GroupIds"]:
-        # An empty group id makes the whole request fail (observed with 3.9.2).
+        # If one group id is empty, each group of the request gets this error (observed with 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}

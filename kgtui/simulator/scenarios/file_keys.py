@@ -44,7 +44,7 @@ _DELETED_RECORDS = 400_000
 """For topics with `kept`: how many records of each partition retention has already deleted at time 0."""
 
 _DELETED_BASE = 48_000
-"""Log end of a deleted topic."""
+"""Log end offset that each partition of a deleted topic had when the topic was deleted."""
 
 AnyPattern: TypeAlias = Steady | Lagging | Draining | Batch | Stuck | BelowLogStart | NeverCommitted | VariableSpeed
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData

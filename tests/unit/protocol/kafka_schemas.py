@@ -50,7 +50,7 @@ def ours(struct: Struct, version: int) -> list[object]:
 
 
 def theirs(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the layout of one version in Kafka's schema, in the same form as `ours`."""
+    """Return the layout of one version in Kafka's schema, in the same form as the result of `ours`."""
     rows: list[object] = []
     for field in fields:
         if not versions(field.get("versions", field.get("taggedVersions"))).has(version):

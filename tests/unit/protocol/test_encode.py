@@ -110,7 +110,7 @@ def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
 
 
 def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
-    """If the size of a tagged field is larger than its content, the rest is skipped. A smaller size is an error."""
+    """If the size in front of a tagged field is too large, the rest is skipped. If it is too small, it is an error."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

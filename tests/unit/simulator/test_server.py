@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 NOT_ASKED = -(2**31)
-TOLD = "16 47726f7570206e6f7065206e6f7420666f756e642e"
+NOT_FOUND_MESSAGE = "16 47726f7570206e6f7065206e6f7420666f756e642e"
 """The error message `Group nope not found.` as a compact string."""
 
 
@@ -201,7 +201,7 @@ async def test_unknown_groups_differ_from_groups_of_another_type(cluster: Simula
     assert (await one(SHARE_GROUP_DESCRIBE, "jobs.run"))["AuthorizedOperations"] == 3400
 
 
-async def test_missing_commits_are_minus_one_without_an_error(cluster: Simulator) -> None:
+async def test_a_missing_commit_is_offset_minus_one_without_an_error(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
         node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
@@ -309,7 +309,7 @@ async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None
             DESCRIBE_GROUPS,
             6,
             {"Groups": ["nope"]},
-            "00000000 02 0045" + TOLD + "05 6e6f7065 05 44656164 01 01 01 80000000 00 00",
+            "00000000 02 0045" + NOT_FOUND_MESSAGE + "05 6e6f7065 05 44656164 01 01 01 80000000 00 00",
         ),
         (DESCRIBE_GROUPS, 5, {"Groups": ["nope"]}, "00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00"),
         (DELETE_GROUPS, 2, {"GroupsNames": ["nope"]}, "00000000 02 05 6e6f7065 0045 00 00"),
