@@ -3,16 +3,17 @@
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
 
 May import client, protocol and model. No package above this one handles protocol messages. The names below are imported
-on first use, so that a program which needs only the interface does not load a client.
+on first use, so that a program that needs only the interface does not load the Kafka client.
 
 | module | contents |
 |---|---|
 | `base` | the interface `GroupAdmin` |
-| `reading` | the group reader: descriptions, offsets, log bounds and configs of groups in few requests |
+| `reading` | the group reader, which reads descriptions, offsets, log bounds and configs of many groups with few
+requests |
 | `kafka` | the implementation for a Kafka cluster |
 | `listing`, `describing`, `offsets`, `configs` | the requests of that implementation, by subject |
-| `decoding` | describe responses to `GroupDescription` |
-| `routing` | batches by coordinator, and repeats when groups move |
+| `decoding` | decodes the describe responses into `GroupDescription` |
+| `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |
 """
 

@@ -1,8 +1,9 @@
-"""The interface `GroupAdmin`: everything that can be asked of the groups of one cluster, as asynchronous methods.
+"""The interface `GroupAdmin`: asynchronous methods to list, describe, read and delete the groups of one cluster.
 
-Reads return an `Answer`, which holds rows and faults. They raise `UnreachableError` only if nothing at all could be
-read. Writes return one `Outcome` per group. Every method takes `timeout`, the time limit for the whole call in seconds;
-a broker that has not answered by then has a fault in the answer.
+Methods that read return an `Answer`, which contains rows, and a fault for everything that could not be read. They raise
+`UnreachableError` only if nothing at all could be read. Methods that write return one `Outcome` per group. Every method
+takes `timeout`, the time limit for the whole call in seconds. For a broker that has not answered by then, the `Answer`
+contains a fault.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 DEFAULT_TIMEOUT = 30.0
-"""Time limit of a call by default, in seconds."""
+"""Default time limit of a call, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,10 +28,10 @@ class ListingDelta:
     """The differences between two successive lists of one broker.
 
     Attributes:
-        updated: group id → listing, for groups that are new or have changed.
+        updated: group id → listing, for groups that are new or whose listing has changed.
         removed: ids of groups that the broker no longer lists.
         total: number of groups that the broker lists now.
-        took_ms: time from sending the request until the answer was decoded, in milliseconds.
+        took_ms: time from sending the request until the response was decoded, in milliseconds.
         states_listed: whether the broker lists states (ListGroups v4, Kafka 2.6).
     """
 
@@ -45,10 +46,11 @@ class ListingFeed(Protocol):
     """Lists the groups of one broker repeatedly, and returns only what has changed since the last list."""
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """List the groups again, and return the differences; the first time, every group is new.
+        """List the groups again, and return the differences from the last list. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next poll compares with the last list that was received.
+            ClientError: the broker did not answer. The next poll then compares its list with the last list that was
+                received.
         """
         ...
 
@@ -56,15 +58,15 @@ class ListingFeed(Protocol):
 class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
-    Three classes implement it: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and a scripted
-    one for tests.
+    Three classes implement it: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and a test
+    double with scripted answers.
     """
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         """Return the cluster id, the brokers, the controller and the finalized features.
 
         Raises:
-            UnreachableError: no broker answered. It lists the addresses that were tried, and why each failed.
+            UnreachableError: no broker answered. The error lists every address that was tried, and why it failed.
         """
         ...
 
@@ -79,9 +81,9 @@ class GroupAdmin(Protocol):
         """List the groups of all brokers, sorted by group id (KIP-40, KIP-518, KIP-1043).
 
         Args:
-            types: group types to include, in any case; None for all.
+            types: group types to include, in upper or lower case; None for all.
             protocols: protocol types to include, such as `consumer` or `connect`; None for all.
-            states: states to include, in any case; None for all.
+            states: states to include, in upper or lower case; None for all.
         """
         ...
 
@@ -94,8 +96,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Every call asks the coordinators again, and checks the type of each group with them. A group that does not exist
-        has the fault `GROUP_ID_NOT_FOUND`.
+        Nothing is cached: every call asks the coordinators again, also for the type of each group. For a group that
+        does not exist, the answer contains the fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 
@@ -104,24 +106,26 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        A group without offsets has an empty tuple, and so has a group that does not exist.
+        The tuple is empty for a group without offsets, and also for a group that does not exist.
         """
         ...
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
-        """Return the share-partition start offsets and lags of each share group, sorted (KIP-932, KIP-1226)."""
+        """Return the share-partition start offsets and lags of each share group (KIP-932, KIP-1226)."""
         ...
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
-        """Return the log start and log end of each partition, requested from its leader in batches.
+        """Return the log start and log end offset of each partition.
+
+        They are requested in batches from the leaders of the partitions.
 
         Args:
-            starts: whether log starts are read. The lag needs only log ends, which take half the requests; every
-                `log_start` is then None.
+            starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are
+                needed. Log ends alone are enough to compute the lag.
         """
         ...
 
@@ -130,22 +134,24 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Return the configs of each group with their sources, sorted by name (KIP-848, KIP-1226).
 
-        Before Kafka 4.0, every group has the fault `NOT_SUPPORTED`.
+        Brokers before Kafka 4.0 have no group configs; the answer then contains the fault `NOT_SUPPORTED` for every
+        group.
         """
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return how long these topics keep records, and how long the brokers keep the offsets of Empty groups.
+        """Return the retention time of these topics, and the retention time of the offsets of Empty groups.
 
-        A topic whose configs may not be read has a fault, and is missing in the result.
+        If the user may not read the configs of a topic, the topic is missing in the result, and the answer contains a
+        fault.
         """
         ...
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        This is the bare RPC, without the checks, the backup and the audit log of `kgtui.actions`. A request is never
-        repeated when it may have been carried out already.
+        This is the plain RPC, without the checks, the backup and the audit log of `kgtui.actions`. A request is never
+        repeated if a broker may already have executed it.
         """
         ...
 

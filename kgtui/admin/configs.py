@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""Time that one broker has to answer before the next one is asked too, in seconds."""
+"""If a broker has not answered after this many seconds, the next broker is asked as well."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 TOPICS_PER_REQUEST = 500
-"""Most topics in one request."""
+"""Maximum number of topics in one request."""
 
 DOCUMENTED_FROM = 3
-"""First version of DescribeConfigs that contains types and documentation."""
+"""First version of DescribeConfigs whose response contains the type and the documentation of each config."""
 
 TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
 
@@ -70,7 +70,7 @@ _TYPES = {
 async def group_configs(
     pool: Pool, nodes: Sequence[int], groups: Sequence[str], deadline: Deadline
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Return the configs of each group from the first broker that answers."""
+    """Ask the brokers for the configs of groups, and return the first successful response."""
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
     except KgtuiError as error:
@@ -78,7 +78,7 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Return the retention of topics, and of the offsets of Empty groups on the first broker that answers."""
+    """Read the retention time of topics and of the offsets of Empty groups from the first broker that answers."""
     seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
@@ -96,7 +96,10 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Return the first successful answer; if there is none, raise the error of the first broker that was asked."""
+    """Return the first successful response.
+
+    If no broker succeeds, raise the error of the first broker that was asked.
+    """
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_success(
@@ -111,7 +114,10 @@ async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadl
 async def read_configs(
     pool: Pool, node: int, *, groups: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
-    """Read the configs of groups from one broker. Any broker has them, because they are part of the metadata."""
+    """Read the configs of groups from one broker.
+
+    Every broker knows all group configs, because they are cluster metadata.
+    """
     version = await pool.version(node, DESCRIBE_CONFIGS, timeout=deadline.left(), lane=lane)
     request = {
         "Resources": [
@@ -142,7 +148,10 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Read retention from one broker: of topics for the cluster, and of offsets as this broker is configured."""
+    """Read the retention time of topics and of offsets from one broker.
+
+    The retention time of offsets is a setting of this broker, so other brokers may have another value.
+    """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY]) for topic in topics]
     request = {
@@ -169,7 +178,7 @@ async def read_retention(
 
 
 def _config_fault(result: dict[str, Any], node: int) -> Fault:
-    """Return the fault for configs that could not be read. Its advice names the permission that is missing."""
+    """Return the fault for configs that could not be read. The advice in the fault names the missing permission."""
     of_topic = result["ResourceType"] == TOPIC_RESOURCE
     what = f"{'topic' if of_topic else 'broker'} {result['ResourceName']}"
     fault = fault_of_code(
@@ -181,12 +190,15 @@ def _config_fault(result: dict[str, Any], node: int) -> Fault:
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return the configs that are whole numbers, by name."""
+    """Return the configs whose values are integers, by name."""
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 
 def _retention_seconds(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
-    """Return the seconds that a topic keeps records; None if it does not delete them by time alone."""
+    """Return the retention time of a topic in seconds.
+
+    Return None if the topic keeps records forever, or if it also deletes them by size or compaction.
+    """
     policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
     milliseconds = values.get(RETENTION_MS, -1)
     by_time_alone = "delete" in policy and values.get(RETENTION_BYTES, -1) < 0 <= milliseconds

@@ -1,4 +1,4 @@
-"""The time limit of a call, and how its steps divide the time."""
+"""The time limit of a call, and the division of this time among the steps of the call."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import time
 
 
 class Deadline:
-    """Point in time by which a call must have ended. It is handed down, so that every step knows how much is left.
+    """The point in time by which a call must have ended.
+
+    It is passed to every step of the call, so that the step knows how much time is left.
 
     Args:
         timeout: seconds from now.
-        steps: number of steps that `step` divides the time between.
+        steps: number of steps among which the method `step` divides the time.
     """
 
     def __init__(self, timeout: float, *, steps: int = 1) -> None:
@@ -18,13 +20,17 @@ class Deadline:
         self._steps = steps
 
     def left(self) -> float:
-        """Return the seconds left, at least a millisecond: a step that starts too late fails by its own deadline."""
+        """Return the seconds left, but never less than 0.001.
+
+        A step that starts too late thus fails with a timeout of its own.
+        """
         return max(self.at - time.monotonic(), 0.001)
 
     def step(self) -> float:
-        """Return the seconds that the next step may take: an equal part of what the steps before it have left.
+        """Return the time limit of the next step, in seconds.
 
-        The last step, and any that follows it, gets all the time that is left.
+        The time that is left is divided equally among the remaining steps. The last step gets all the time that is
+        left, and so does any step after it.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

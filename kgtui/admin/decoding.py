@@ -1,7 +1,8 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-Members of classic groups carry bytes in the format of their group's protocol: consumer, Connect or schema registry. The
-broker passes these bytes on unchecked. Bytes that are damaged or in a private format are kept as they are.
+The metadata and the assignment of a member of a classic group are bytes in the format of the group's protocol:
+consumer, Connect or schema registry. The broker does not check these bytes. If they are damaged or in an unknown
+format, they are kept undecoded.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
-    """Return an assignment sorted by topic and partition, with each topic once."""
+    """Sort an assignment by topic and partition, and merge repeated topics."""
     merged: dict[str, set[int]] = {}
     for topic, partitions in pairs:
         merged.setdefault(topic, set()).update(partitions)
@@ -41,11 +42,11 @@ def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
 
 
 def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
-    """Decode a member in a DescribeGroups response. `undecoded` keeps its metadata if the protocol is unknown.
+    """Decode a member in a DescribeGroups response. If the protocol is unknown, the metadata is stored in `undecoded`.
 
     Args:
         protocol: protocol type of the group.
-        leader_url: REST address of the leading worker, for Connect groups.
+        leader_url: for Connect groups, the REST address of the leader worker.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
@@ -78,7 +79,7 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
 
 
 def connect_leader(members: Iterable[Row]) -> str | None:
-    """Return the REST address of the leading worker of a Connect group, or None if no assignment names it."""
+    """Return the REST address of the leader worker of a Connect group, or None if no assignment contains it."""
     for member in members:
         assignment = connect.decode_assignment(bytes(member["MemberAssignment"]))
         if assignment is not None and assignment.leader_url:
@@ -93,7 +94,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # A cooperative assignment (KIP-415) is relative to what the worker reported when it joined.
+    # A cooperative assignment (KIP-415) contains only the changes since the assignment that the worker reported when it
+    # joined.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -111,7 +113,7 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
 
 
 def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
-    """Return connectors and tasks as pairs `(connector, task number)`."""
+    """Convert connectors and their tasks into pairs `(connector, task number)`."""
     return {(name, task) for name, tasks in assigned for task in tasks}
 
 
@@ -131,7 +133,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
 
 
 NO_OPERATIONS_GIVEN = -2147483648
-"""Value of the authorized operations in a response that does not contain them."""
+"""Value of the field for authorized operations if the broker did not send them."""
 
 _OPERATIONS = {
     3: "READ",
@@ -145,21 +147,21 @@ _OPERATIONS = {
     11: "ALTER_CONFIGS",
     12: "IDEMPOTENT_WRITE",
 }
-"""Kafka's AclOperation codes, which are bit positions in the authorized operations."""
+"""Kafka's AclOperation codes. In the field for authorized operations, each code is the position of a bit."""
 
 _MEMBER_TYPES = {0: "classic", 1: "consumer"}
 _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Return the names of the operations in a bit field, or None if the broker did not send them."""
+    """Convert the bit field of authorized operations into their names. Return None if the broker did not send them."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Decode and sort members by client id, host and member id, because brokers send them in any order."""
+    """Decode members and sort them by client id, host and member id, because brokers send members in no fixed order."""
     members = [decode(member) for member in row["Members"]]
     members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
     return tuple(members)
@@ -196,7 +198,7 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
 
 
 def _newer_group(row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...]) -> dict[str, Any]:
-    """Decode the fields that the describe RPCs of KIP-848, KIP-932 and KIP-1071 have in common."""
+    """Decode the fields of a group that the responses for consumer, share and streams groups have in common."""
     return {
         "group": row["GroupId"],
         "type": group_type,
@@ -329,4 +331,4 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     SHARE: share_group,
     STREAMS: streams_group,
 }
-"""Decoder of the describe response by group type."""
+"""Group type → the function that decodes one group of the describe response."""

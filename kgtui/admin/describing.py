@@ -1,13 +1,13 @@
 """Describe groups of any mix of types, each with the RPC of its own type.
 
-The newest list gives the type of most groups, and the RPC of that type is asked first. After error 69 (or 35, for a
-type that is switched off) the RPC of the next type is asked, as Kafka's admin client falls back from
-ConsumerGroupDescribe to DescribeGroups. DescribeGroups before v6 answers `Dead` without an error for every group that
-it does not know, so that this answer proves nothing. A group that no RPC has found is looked up in the coordinator's
-list, unless its type is known and every RPC has denied it.
+The type of most groups is known from the newest list, and the RPC of that type is tried first. After error 69, or after
+error 35 if a group type is switched off, the RPC of the next type is tried. Kafka's admin client falls back in the same
+way from ConsumerGroupDescribe to DescribeGroups. Before v6, DescribeGroups returns the state `Dead` without an error
+for every unknown group, so this response does not prove that the group is missing. A group that no RPC has found is
+looked up in the coordinator's list, unless the RPCs of all types have answered that the group does not exist.
 
-A group of a newer type with a topic that the user may not describe gets error 29. The answer then contains no state,
-epochs or members (seen on 4.3.1), so that only the list has information about the group.
+For a group of one of the newer types, the broker returns error 29 if the user may not describe one of its topics. The
+response then contains no state, epochs or members (seen on 4.3.1), so only the list has information about the group.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
-"""Error codes after which the RPC of the next group type is asked."""
+"""Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded before other tasks may run; a few milliseconds."""
+"""After decoding this number of groups and members, which takes a few milliseconds, other tasks may run."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
-"""Group type → the API that describes it, in the order in which they are tried for a group of unknown type."""
+"""Group type → the API that describes groups of this type.
+
+For a group of unknown type, the APIs are tried in this order.
+"""
 
 
 @dataclass(slots=True)
@@ -50,10 +53,10 @@ class _Search:
     """The progress of describing one group.
 
     Attributes:
-        types_left: types whose RPC is still to be asked, the most likely first.
-        disabled: types whose RPC this broker does not have, or answers with error 35.
-        inconclusive: whether the group may have a type that kgtui does not know, or DescribeGroups has given the answer
-            that proves nothing.
+        types_left: group types whose RPC has not been tried yet, the most likely type first.
+        disabled: group types whose RPC is missing on this broker, or was answered with error 35.
+        inconclusive: whether the group may exist although no RPC has found it. This is so if its type may be unknown to
+            kgtui, or if DescribeGroups before v6 has returned `Dead`.
     """
 
     types_left: list[str]
@@ -62,7 +65,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the RPCs of all possible types have answered that the group does not exist."""
+        """Whether the RPCs of all group types have answered that the group does not exist."""
         return not self.disabled and not self.inconclusive
 
 
@@ -71,7 +74,7 @@ class Describer:
 
     Args:
         pool: connections to the cluster.
-        lister: reads the coordinator's list, for groups that no RPC has found.
+        lister: reads the coordinator's list, in which groups are looked up that no RPC has found.
         type_of: returns the type of a group in the newest list, or None.
     """
 
@@ -81,7 +84,7 @@ class Describer:
         self._type_of = type_of
 
     async def send(self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane) -> Batch[GroupDescription]:
-        """Describe groups that `node` coordinates."""
+        """Describe groups whose coordinator is the broker `node`."""
         batch: Batch[GroupDescription] = Batch()
         searches = {group: self._search(group) for group in groups}
         try:
@@ -91,12 +94,13 @@ class Describer:
             if searches:
                 await self._settle_by_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # descriptions that arrived before the error are kept
+            batch.error = error  # the descriptions that arrived before the error stay in the batch
         return batch
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # Only old simple groups have an empty id. On 3.9, one of them makes all of a ConsumerGroupDescribe fail.
+            # Only old simple groups, which are classic, have an empty id. ConsumerGroupDescribe is not tried, because
+            # on 3.9 one empty id makes the whole request fail.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
@@ -104,7 +108,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Return group type → ids to ask the RPC of that type about next."""
+        """Return group type → ids of the groups for which the RPC of this type is tried next."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -121,7 +125,7 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Ask one RPC about some groups. Groups with a result are removed from `searches`."""
+        """Describe some groups with one RPC. Groups with a result are removed from `searches`."""
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -142,7 +146,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # so that a screen on this loop can handle keys
+                await asyncio.sleep(0)  # so that a screen on the same event loop can handle keys
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -179,9 +183,9 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Find out which groups do not exist, and which ones the broker lists but cannot describe.
+        """Distinguish groups that do not exist from groups that the broker lists but cannot describe.
 
-        The list may be long, so that it is requested only if it can decide something.
+        The list may be long, so it is only requested if one of the groups may exist.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
@@ -208,7 +212,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Return a description made from the list alone. It is shown to the user, but no action relies on it."""
+    """Mark a description that contains only data from the list. It is shown to the user, but no action relies on it."""
     return replace(
         description,
         type=group_type,

@@ -35,19 +35,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DESCRIBE_BATCH = 100
-"""Most groups in one describe or delete request, so that answers with dozens of members per group stay small."""
+"""Maximum number of groups in one describe or delete request.
+
+It keeps responses small even if groups have dozens of members.
+"""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of faults after which it is unknown whether the broker carried the request out."""
+"""Names of the faults after which it is unknown whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
-"""Number of groups that are no longer listed whose type is remembered, because they may still be on the screen."""
+"""Maximum number of groups whose type stays cached although no broker lists them any more.
+
+They may still be on the screen.
+"""
 
 INTERACTIVE_GROUPS = 20
-"""Most groups of a call that uses the interactive lane, where no long list delays it."""
+"""Maximum number of groups in a call that uses the interactive lane.
+
+On this connection, no long list delays the call.
+"""
 
 INTERACTIVE_PARTITIONS = 1_000
-"""Most partitions of a call that uses the interactive lane."""
+"""Maximum number of partitions in a call that uses the interactive lane."""
 
 
 class KafkaGroupAdmin:
@@ -66,7 +75,7 @@ class KafkaGroupAdmin:
         self._router = Router(pool)
         self._lister = Lister(pool)
 
-    # Created when first used, because a command that only lists groups should not pay for importing them.
+    # These objects are created on first use, so that a command that only lists groups does not import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -97,12 +106,12 @@ class KafkaGroupAdmin:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each property that neither kgtui nor Kafka's clients know, most likely because of a typo."""
+        """One warning for each property that neither kgtui nor Kafka's clients know, most likely because of a typo."""
         return self._pool.security.warnings
 
     @property
     def api_timeout(self) -> float | None:
-        """`default.api.timeout.ms` in seconds, the limit for a whole call; None if the property is not set."""
+        """The property `default.api.timeout.ms` in seconds, the time limit for a whole call; None if it is not set."""
         return self._pool.security.api_timeout
 
     @property
@@ -130,7 +139,7 @@ class KafkaGroupAdmin:
         states = None if states is None else {canonical_state(state) for state in states}
         view = await self._pool.metadata(timeout=deadline.left())
         nodes = sorted(view.brokers)
-        # Two brokers may list a group that is moving between them. The later answer counts.
+        # If a group is moving between two brokers, both may list it. The later response is used.
         answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
         faults = [answer for answer in answers if isinstance(answer, Fault)]
         if nodes and len(faults) == len(nodes):
@@ -153,7 +162,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """Return the list of one broker. It is requested again while the broker is still loading its groups."""
+        """Return the list of one broker. The request is repeated while the broker is still loading its groups."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -170,7 +179,7 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose state or type an old broker does not list, and fill in what is missing."""
+        """Describe the groups whose state or type an old broker does not list, and complete their listings."""
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()
@@ -279,7 +288,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # the results may be in a different order than requested
+    for row in reply.value["Results"]:  # the broker may return the results in another order
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:
@@ -320,7 +329,7 @@ def connect(
             answer = await admin.list_groups()
 
     Args:
-        seeds: addresses of one or more brokers, as `host:port`.
+        seeds: addresses of one or more bootstrap servers, as `host:port`.
         properties: Java client properties for TLS and the login, as in a `--command-config` file.
         client_id: name of this client in the brokers' logs and quotas. The property `client.id` overrides it.
 

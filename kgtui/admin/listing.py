@@ -27,19 +27,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STATES_FROM = 4
-"""First version of ListGroups that lists states (KIP-518, Kafka 2.6)."""
+"""First version of ListGroups whose response contains states (KIP-518, Kafka 2.6)."""
 
 TYPES_FROM = 5
-"""First version of ListGroups that lists types (KIP-848, Kafka 3.8)."""
+"""First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Number of rows of a list that are stored and compared together."""
+"""Number of successive rows of a list that form a chunk. A chunk is stored and compared as one piece."""
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks that are compared or split before other tasks may run."""
+"""After this number of chunks has been compared or split, other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""Number of successive chunks that are not found in a new list before its order counts as changed."""
+"""If this many successive chunks are missing in a new list, the broker has changed its order.
+
+The comparison then ends.
+"""
 
 _Chunk = tuple[bytes, int]
 """Successive rows of a list as the broker encoded them, and the number of these rows."""
@@ -55,7 +58,9 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns rows into `Listing` objects that equal rows share, because 100,000 groups have only a few dozen listings.
+    """Turns rows into `Listing` objects.
+
+    Equal rows share one object, because 100,000 groups have only a few dozen different listings.
 
     Args:
         node: id of the broker that lists the groups.
@@ -68,7 +73,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the listing of a row. Type and state are None if this version of ListGroups does not contain them."""
+        """Return the listing of a row. The type and the state are None if the response does not contain them."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -83,7 +88,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker without ConsumerGroupDescribe has classic groups only. Protocol type `consumer` allows two types.
+        # A broker without ConsumerGroupDescribe has only classic groups. On a broker with it, a group with the protocol
+        # type `consumer` may be a classic group or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -91,16 +97,22 @@ class Lister:
     """Lists the groups of one broker.
 
     Args:
-        pool: connections to the cluster. Every list fills its cache of coordinators.
+        pool: connections to the cluster. Every list also fills the coordinator cache of the pool.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Held while a list is compared with the one before, so that a key waits for one slice and not for several."""
+        """Held while two lists are compared.
+
+        Only one comparison runs at a time, so that a key press waits for one slice of work, not for one of each broker.
+        """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return an interner for the lists of a broker, which depends on whether the broker knows consumer groups."""
+        """Return an interner for the lists of a broker.
+
+        If the broker does not know consumer groups, the interner treats all groups as classic.
+        """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
         except UnsupportedError:
@@ -117,7 +129,10 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> Reply[T]:
-        """Request a list and decode it. Old versions ignore the filters, so that the caller must filter too."""
+        """Request a list and decode it.
+
+        Old brokers ignore the filters, so the caller must filter the result as well.
+        """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
         if states is not None and version >= STATES_FROM:
@@ -137,7 +152,10 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> dict[str, Listing]:
-        """Return the listing of each group by id. Raises `ClientError` if the broker does not answer or refuses."""
+        """Return the listing of every group of a broker, by group id.
+
+        Raises `ClientError` if the broker refuses or does not answer.
+        """
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
         listings = _listings(reply, node, intern)
@@ -147,11 +165,15 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return the listings of those of these groups that the broker lists, by id. Errors are as in `listings`."""
+        """Return the listings of these groups, by group id, without those that the broker does not list.
+
+        Errors are as in `listings`.
+        """
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # In most cases none of these groups exists any more, and the list need not be decoded.
+            # In most cases, none of these groups exists any more. Searching the encoded list shows this without
+            # decoding it.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -170,13 +192,14 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists one broker repeatedly, and decodes only the rows that have changed.
 
-    The encoded rows of the last list are kept in chunks and in the broker's order, which hardly ever changes. Most of a
-    new list is skipped by comparing bytes, without splitting it into rows.
+    The encoded rows of the last list are kept in chunks, in the broker's order, which rarely changes. Most of a new
+    list is therefore equal to the last one byte for byte, and is skipped without splitting it into rows.
 
     Args:
         lister: sends the requests.
         node: id of the broker.
-        learn: called with the differences and the broker's id, so that describes know the type of each group.
+        learn: called with the differences and the broker's id. The admin stores the type of each group, so that it can
+            describe the group with the right RPC.
     """
 
     def __init__(self, lister: Lister, node: int, learn: Callable[[ListingDelta, int], None]) -> None:
@@ -197,7 +220,7 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The broker was upgraded or rolled back, and encodes rows in another format now.
+            # The broker was upgraded or rolled back, and now encodes rows in another format.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -209,7 +232,10 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Return updated listings, removed ids and the chunks of the new list. Works in slices."""
+        """Return the updated listings, the removed ids and the chunks of the new list.
+
+        Other tasks may run in between.
+        """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
         known, new_rows, lost = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
@@ -221,7 +247,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # it has only moved within the list
+                if comparable and raw in gone:  # the same row was only at another place in the list
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -238,15 +264,16 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip the known chunks at the beginning of a new list, as long as they come in the same order.
+    """Skip the known chunks in a new list, as long as they come in the same order as before.
 
     Returns:
-        The chunks of the new list that were read so far, the new rows in them, and the known chunks that are missing.
+        The chunks of the new list that were read so far, the rows in them that are new, and the known chunks that were
+            not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     lost: list[_Chunk] = []
-    waiting = 0  # index of the first known chunk that was not found yet
+    waiting = 0  # index of the first known chunk that has not been found yet
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
@@ -266,7 +293,10 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of `_ROWS_PER_CHUNK` rows or more, so that chunks do not get smaller over time."""
+    """Split rows into chunks of at least `_ROWS_PER_CHUNK` rows, so that chunks do not get smaller over time.
+
+    Fewer rows form one chunk.
+    """
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

@@ -1,7 +1,7 @@
-"""Read committed offsets and share-partition start offsets of groups, and the log bounds of partitions.
+"""Read the committed offsets and share-partition start offsets of groups, and the first and last offsets of partitions.
 
-Offsets are read from the coordinators of the groups (KIP-709, KIP-932, KIP-1226), and log bounds from the leaders of
-the partitions (ListOffsets).
+Offsets are read from the coordinators of the groups (KIP-709, KIP-932, KIP-1226), and log bounds (the log start and log
+end offsets) from the leaders of the partitions (ListOffsets).
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
 
 
 GROUPS_PER_REQUEST = 200
-"""Most groups in one OffsetFetch request (KIP-709)."""
+"""Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_REQUEST = 20_000
-"""Most partitions in one ListOffsets request, and partitions that an OffsetFetch answer should hold."""
+"""Maximum number of partitions in a ListOffsets request, and target number of partitions in an OffsetFetch response."""
 
 BATCHED_FROM = 8
-"""First version of OffsetFetch that takes several groups (KIP-709, Kafka 3.0)."""
+"""First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
 
 ALL_TOPICS_FROM = 2
-"""First version of OffsetFetch that can ask for all topics."""
+"""First version of OffsetFetch that can return the offsets of all topics."""
 
 CONCURRENT_REQUESTS = 4
-"""Number of requests in flight at the same time to a broker that takes one group per request."""
+"""Maximum number of concurrent requests to a broker that accepts only one group per request."""
 
 EARLIEST, LATEST = -2, -1
-"""Timestamps that ask ListOffsets for the log start and for the log end."""
+"""Special timestamps in ListOffsets requests that stand for the log start and the log end."""
 
 ATTEMPTS = 4
-"""Number of attempts before a partition without a leader is reported as such."""
+"""After this number of attempts, a partition without a leader is reported as a fault."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to an error code after which a partition is asked for again."""
+"""Reactions to an error code after which the request is repeated for a partition."""
 
 
 class OffsetReader:
@@ -60,19 +60,20 @@ class OffsetReader:
         pool: connections to the cluster.
 
     Attributes:
-        batch: most groups in a batch.
+        batch: maximum number of groups in a batch.
     """
 
     batch = GROUPS_PER_REQUEST
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._batch_sizes: dict[int, int] = {}  # node id → groups per request, from the size of its last answer
+        # node id → groups per request, computed from the size of the broker's last response
+        self._batch_sizes: dict[int, int] = {}
 
     async def committed(
         self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane
     ) -> Batch[tuple[CommittedOffset, ...]]:
-        """Read all committed offsets of groups that `node` coordinates, sorted by topic and partition."""
+        """Read all committed offsets of groups that the broker `node` coordinates, sorted by topic and partition."""
         batch: Batch[tuple[CommittedOffset, ...]] = Batch()
         version = await self._pool.version(node, OFFSET_FETCH, timeout=deadline.left(), lane=lane)
         if version < ALL_TOPICS_FROM:
@@ -89,7 +90,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # rows that arrived before the error are kept
+            batch.error = error  # the rows that arrived before the error stay in the batch
         return batch
 
     async def _read_batch(
@@ -103,10 +104,12 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read several groups with one request. If half of the time passes without an answer, split the request.
+        """Read several groups with one request.
+
+        If there is no response after half of the time, split the request in two.
 
         Args:
-            last: whether no other group needs the rest of the time.
+            last: whether this batch may use all of the remaining time, because no other group follows.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -142,7 +145,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Read one group per request, a few at the same time (brokers before 3.0)."""
+        """Read one group per request, with a few requests at the same time. Brokers before 3.0 require this."""
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
@@ -168,7 +171,7 @@ class OffsetReader:
     async def share(
         self, node: int, groups: Sequence[str], deadline: Deadline, lane: Lane
     ) -> Batch[tuple[ShareOffset, ...]]:
-        """Read the share-partition start offsets and lags of groups that `node` coordinates, sorted."""
+        """Read the share-partition start offsets and lags of groups whose coordinator is the broker `node`."""
         batch: Batch[tuple[ShareOffset, ...]] = Batch()
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups]}
         try:
@@ -233,7 +236,7 @@ class BoundsReader:
     """Reads the log bounds of any number of partitions.
 
     Args:
-        pool: connections to the cluster, with the leader cache.
+        pool: connections to the cluster, and the cache of partition leaders.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -242,10 +245,12 @@ class BoundsReader:
     async def read(
         self, partitions: Iterable[TopicPartition], deadline: Deadline, lane: Lane = Lane.BULK, *, starts: bool = True
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
-        """Return the log bounds by partition. Partitions are missing if their leader did not answer; a fault names it.
+        """Return the log bounds by partition.
+
+        If a leader did not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: whether log starts are read too, which takes a second request per leader.
+            starts: whether log starts are read too. This takes a second request per leader.
         """
         timestamps = (EARLIEST, LATEST) if starts else (LATEST,)
         todo = list(dict.fromkeys(partitions))
@@ -271,7 +276,7 @@ class BoundsReader:
         refresh: bool,
         last: bool,
     ) -> list[TopicPartition]:
-        """Ask every leader once. Returns the partitions whose leader must be looked up again."""
+        """Send one round of requests to the leaders. Return the partitions whose leader must be looked up again."""
         try:
             topics = {topic for topic, _ in todo}
             leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
@@ -309,7 +314,10 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Return offsets by timestamp. Each timestamp needs its own request, which may name a partition only once."""
+        """Return offsets by timestamp.
+
+        One request per timestamp is needed, because a request may contain a partition only once.
+        """
         asked = (self._list_offsets(node, rows, timestamp, deadline, lane) for timestamp in timestamps)
         try:
             return dict(zip(timestamps, await asyncio.gather(*asked), strict=True))
@@ -344,7 +352,7 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add final results to `bounds`. Returns the partitions to ask another leader for."""
+    """Add final results to `bounds`. Return the partitions for which another leader must be asked."""
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:

@@ -1,7 +1,7 @@
-"""The one group reader: reads descriptions, offsets, configs and log bounds of groups in as few requests as possible.
+"""Read the descriptions, offsets, configs and log bounds of groups with as few requests as possible.
 
-`read_groups` reads any number of groups at once. `read_by_coordinator` reads the groups of a whole cluster in batches,
-so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
+`read_groups` reads any number of groups at once. `read_by_coordinator` reads the groups of a whole cluster in batches
+per coordinator, so that a broker that hangs delays only its own groups. Both work on every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -32,31 +32,32 @@ V = TypeVar("V")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of faults that mean that a coordinator does not answer at all."""
+"""Names of the faults that say that a coordinator does not answer at all."""
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The steps of a read. A recording uses the same names for the scope of a fault."""
+"""The steps of a read. In a recording, each fault is stored with the name of the step in which it occurred."""
 
 
 class Logs(Enum):
-    """Which log bounds a read includes."""
+    """Which log bounds (log start and log end offsets) are read."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset: enough for the summed lag, because
+    """Log ends of the partitions with a committed offset. They are enough to compute the total lag, because
     brokers compute the lag of share groups themselves."""
     ENDS = "ends"
     """Log ends of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
-    """Log starts and log ends of the same partitions; costs twice the requests of `ENDS`."""
+    """Log starts and log ends of the same partitions as `ENDS`; takes twice as many requests."""
 
 
 @dataclass(slots=True, eq=False)
 class GroupsRead:
-    """Everything that a read has learned. A group that could not be read is absent, and has a fault.
+    """The results of a read. If a group could not be read, it is missing, and `faults` contains the reason.
 
-    Rows stay as the brokers sent them. Objects per group are only made on request (`offsets_of`), and `lag_of` makes
-    none per partition, so that 10,000 groups with 100,000 partitions are summed in a tenth of a second.
+    Rows are stored as the brokers sent them, because creating objects is slow. `offsets_of` creates the objects of one
+    group, and `lag_of` creates no object per partition. This is how the lags of 10,000 groups with 100,000 partitions
+    are summed in a tenth of a second.
 
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
@@ -86,18 +87,18 @@ class GroupsRead:
         return found
 
     def why_missing(self, group: str, step: str) -> Fault:
-        """Return the fault that explains why a step has no rows of a group."""
+        """Return the fault that explains why a step returned no rows for a group."""
         return why_missing((fault for at, fault in self.faults if at == step), group)
 
     @property
     def general_faults(self) -> tuple[Fault, ...]:
-        """The faults that concern no single group, such as those of a broker."""
+        """The faults that do not belong to one group, for example those of a broker."""
         return tuple(fault for _, fault in self.faults if fault.group is None)
 
     def offsets_of(self, group: str) -> GroupOffsets | None:
-        """Return the offsets of a group with the bounds of their logs; None when no offsets were read.
+        """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
 
-        The bounds include partitions that a member owns and that have no committed offset.
+        The log bounds include partitions without a committed offset that a member owns.
         """
         share = self.share.get(group)
         if share is not None:
@@ -113,20 +114,20 @@ class GroupsRead:
         return GroupOffsets(committed, (), bounds)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return the result of `offsets_of` for every group that has one, by group id."""
+        """Return the offsets of every group whose offsets were read, by group id; see `offsets_of`."""
         groups = (*self.committed, *self.share)
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag over the offsets of a group; needs `Logs.COMMITTED_ENDS` or more."""
+        """Sum the lag of all partitions of a group. The read must include `Logs.COMMITTED_ENDS` or more."""
         return summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
 
     def topics_of(self, group: str) -> Iterable[str]:
-        """Return the topics in which a group has offsets, with repeats."""
+        """Return the topics in which a group has offsets. A topic is repeated for each of its partitions."""
         return (row.topic for row in self.committed.get(group) or self.share.get(group, ()))
 
     def partitions(self) -> set[TopicPartition]:
-        """Return every partition in which a group has an offset, and those that the described members own."""
+        """Return every partition in which a group has an offset, and every partition that a described member owns."""
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
         return rows.union(*(self._owned(group) for group in self.committed))
@@ -142,12 +143,15 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, which is one of the attributes, and its faults as those of `step`."""
+        """Add the rows of an answer to `rows`, which is an attribute of this object.
+
+        Add the faults of the answer with the name of the step.
+        """
         rows.update(answer.rows)
         self.faults += [(step, fault) for fault in answer.faults]
 
     def merge(self, other: GroupsRead) -> None:
-        """Add everything that another read has learned."""
+        """Add the results of another read."""
         self.descriptions.update(other.descriptions)
         self.committed.update(other.committed)
         self.share.update(other.share)
@@ -157,7 +161,10 @@ class GroupsRead:
 
 
 def has_offsets(listing: Listing) -> bool:
-    """Whether a group with this listing commits its offsets through the group, unlike Connect and schema registry."""
+    """Return whether a group of this type and protocol commits offsets.
+
+    Groups of Connect and schema registry commit none.
+    """
     return listing.type in TYPES_WITH_OFFSETS or listing.protocol in PROTOCOLS_WITH_OFFSETS
 
 
@@ -175,26 +182,28 @@ async def read_groups(
     described: Mapping[str, GroupDescription] | None = None,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and configs at the same time, then the logs of the partitions that were found.
+    """Read descriptions, offsets and configs at the same time, and then the log bounds of the partitions in them.
 
     Args:
-        deadline: one step of it is taken for the first part, and one for the logs if there are any to read.
+        deadline: this function uses one step of the deadline for the first part, and one for the log bounds if any are
+            read.
         describe: ids of the groups to describe.
         offsets: newest listing by id of the groups whose offsets are read; groups for which `has_offsets` is false
             are skipped.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: read also the offsets of groups for which `has_offsets` is false.
-        separately: turn a call that fails as a whole into a fault of each of its groups, so that the other calls still
-            count. By default the error is raised.
-        log_timeout: seconds for the logs, instead of a step of `deadline`.
-        described: descriptions that are known already. With those that are read, they say which partitions members own.
-        on_described: called with the descriptions as soon as they arrive, because the other answers come from more
-            brokers, and one of those may hang.
+        every_offset: also read the offsets of groups for which `has_offsets` is false.
+        separately: if a whole call fails, add a fault for each of its groups and keep the results of the other calls.
+            By default, the error is raised.
+        log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
+        described: descriptions that are known already. The log bounds of the partitions that their members own are read
+            too.
+        on_described: called with the descriptions as soon as they arrive. The other answers may take longer, because
+            they come from more brokers, and one of these may hang.
 
     Raises:
-        UnreachableError: no broker could be asked for descriptions, offsets or configs. Logs that cannot be read are
-            a fault instead.
+        UnreachableError: no broker could be asked for descriptions, offsets or configs. If log bounds cannot be read,
+            the result contains a fault instead.
     """
     read = GroupsRead(dict(described or {}))
     listings = offsets or {}
@@ -283,28 +292,30 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets of all groups with the bounds of their logs, and describe some of them. Never raises.
+    """Read the offsets and log bounds of all groups, and describe some of the groups. This never raises.
 
-    Each coordinator is asked on its own, batch after batch, so that one that hangs delays only its own groups. A batch
-    may take half of the time that is left, the last one of a coordinator four fifths. A coordinator that does not
-    answer a batch at all is not asked for the others. The logs are read once at the end, for all groups together.
+    Each coordinator is asked independently, batch after batch, so that a coordinator that hangs delays only its own
+    groups. A batch may use half of the time that is left; the last batch of a coordinator may use four fifths. If a
+    coordinator does not answer a batch at all, its other batches are skipped. The log bounds of all groups are read
+    together at the end.
 
     Args:
         groups: coordinator → ids of its groups.
         listings: newest listing of each of those groups.
         describe: ids of the groups to describe.
-        owned: more partitions whose logs are read, because members own them.
-        group_batch: groups per batch.
-        log_batch: partitions per request for log bounds.
+        owned: other partitions whose log bounds are read, because members own them.
+        group_batch: number of groups per batch.
+        log_batch: number of partitions per request for log bounds.
     """
     read = GroupsRead()
     async with asyncio.TaskGroup() as tasks:
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # In a thread, because a screen may be drawn on this loop.
+    # Run this in a thread, so that it does not block the event loop, which may also draw a screen.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # All at once, because a leader that does not answer takes up the whole time of a request.
+    # Read all chunks at the same time, because a leader that does not answer uses up the whole time limit of its
+    # request.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -335,7 +346,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # the groups of the remaining batches stay as they were last read
+            return  # skip the other batches: this coordinator does not answer
 
 
 async def _read_logs(
@@ -347,7 +358,10 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Add log bounds to `read`. A `harmless` error becomes a fault: offsets are worth having without their logs."""
+    """Add log bounds to `read`.
+
+    A `harmless` error becomes a fault, because the offsets are useful even without log bounds.
+    """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
     except harmless as error:
@@ -357,7 +371,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Split the partitions whose logs are read into chunks, with those of one topic together."""
+    """Split the partitions whose log bounds are read into chunks. The partitions of one topic stay together."""
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

@@ -1,7 +1,7 @@
 """Send requests about groups to their coordinators in batches, and repeat them when groups move to other brokers.
 
-`Router` does this for every RPC that a coordinator answers. Describes, offsets and deletes differ only in the function
-that sends one batch to one broker.
+`Router` does this for every RPC that a coordinator answers. To describe groups, read offsets or delete groups, the
+caller passes a function that sends one batch to one broker.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def fault_of_code(
 
     Args:
         message: the broker's message; by default Kafka's text for the code.
-        asked: what was requested, such as `describe`, to begin the message with.
+        asked: the first word of the message, which says what was requested, such as `describe`.
     """
     error = lookup(code)
     text = message or error.message
@@ -48,14 +48,14 @@ def fault_of_code(
 
 
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return the fault for a request that a broker does not support; the missing value is unknown and not 0."""
+    """Return the fault for a request that a broker does not support. It shows that the value is unknown and not 0."""
     return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
 
 
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.05
-"""Pause before the first repetition, in seconds. It doubles with every repetition, with jitter."""
+"""Pause before the first repetition of a request, in seconds. The pause doubles with every repetition, with jitter."""
 
 LONGEST_PAUSE = 1.0
 """Longest pause before a repetition, in seconds."""
@@ -64,7 +64,7 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Errors that one request to one broker may raise."""
 
 RECONNECTS = 2
-"""Number of lost connections to a coordinator after which its groups are reported as failed."""
+"""After this number of lost connections to its coordinator, a group is reported as failed."""
 
 
 @dataclass(slots=True)
@@ -73,9 +73,9 @@ class Batch(Generic[T]):
 
     Attributes:
         rows: group id → result.
-        codes: group id → `(error code, broker's message)`; the request is repeated if the code is retriable.
+        codes: group id → `(error code, broker's message)`. If the code is retriable, the request is repeated.
         faults: group id → a final fault.
-        error: the error because of which the other groups have no result.
+        error: the error that left the remaining groups without a result.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -93,9 +93,9 @@ class _Pending:
     """The state of a request about many groups.
 
     Attributes:
-        groups: ids that the next round asks about.
+        groups: ids of the groups that the next round of requests contains.
         rows, faults: final results by group id.
-        again: group id → why the group is asked about again.
+        again: group id → why the request is repeated for this group.
         moved: ids of the groups whose coordinator must be looked up again.
         losses: group id → number of lost connections.
     """
@@ -109,10 +109,10 @@ class _Pending:
 
 
 class Router:
-    """Batches requests about groups by coordinator.
+    """Sends requests about groups to their coordinators, in batches.
 
     Args:
-        pool: connections to the cluster, with the coordinator cache.
+        pool: connections to the cluster, and the cache of coordinators.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -132,10 +132,11 @@ class Router:
 
         Args:
             send: sends one batch to one broker.
-            size: most groups in a batch.
-            asked: what is requested, such as `describe`, for the messages of faults.
-            repeat: False for requests that must be carried out at most once. A lost answer is then a fault, and the
-                request is not repeated. It is still repeated after an error code that says "not here".
+            size: maximum number of groups in a batch.
+            asked: what is requested, such as `describe`; messages of faults begin with it.
+            repeat: False for requests that must be executed at most once. If the response is lost, the request is not
+                repeated, and the result is a fault. The request is still repeated after an error code that says "not
+                here".
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -164,7 +165,7 @@ class Router:
         asked: str,
         repeat: bool,
     ) -> None:
-        """Send every pending group once."""
+        """Send one round of requests, which contains every pending group once."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
@@ -223,9 +224,10 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide what to do with a batch without an answer.
+        """Decide for each group of a failed batch whether the request is repeated.
 
-        A request is always repeated if the connection could not be made, because then it was not carried out.
+        If the connection could not be made, the broker cannot have executed the request, so it is repeated even if it
+        must be executed only once.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
