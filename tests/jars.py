@@ -6,7 +6,7 @@
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
     kafka-3.9.2/*.jar
     kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
-    spark-jars/*.jar       what Spark needs beside PySpark: `kgtui.pipeline.requirements`
+    spark-jars/*.jar       the jars that Spark needs in addition to PySpark (`kgtui.pipeline.requirements`)
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ class ClusterState:
     # Groups and their deletion.
 
     def add_groups(self, groups: Iterable[Group]) -> None:
-        """Add groups, except those of a type that no broker supports."""
+        """Add groups, except groups whose type no broker supports."""
         for group in groups:
             if self.supports_type(group.type):
                 self.groups[group.name] = group

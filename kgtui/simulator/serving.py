@@ -30,7 +30,7 @@ FAULT_COMMANDS = (
     "black_hole", "latency", "throttle", "cut", "damage", "kill", "restart", "move_coordinator", "load",
     "forbid_groups", "forbid_topics", "forbid_cluster", "fail", "clear",
 )  # fmt: skip
-"""Names of methods of `Faults` that are also commands; the other keys of a command are the method's parameters."""
+"""The methods of `Faults` that a command can call by their name. The other keys of the command are the parameters."""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:

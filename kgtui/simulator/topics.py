@@ -72,7 +72,7 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the traffic up to `t`, in seconds of average traffic; it never decreases."""
+        """Return the traffic from time 0 to `t`, as seconds of average traffic. The result never decreases."""
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
@@ -128,7 +128,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic up to `t`, in seconds of average traffic; it never decreases."""
+        """Return the traffic from time 0 to `t`, as seconds of average traffic. The result never decreases."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)

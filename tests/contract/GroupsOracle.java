@@ -34,7 +34,7 @@ public class GroupsOracle {
         System.setOut(new PrintStream(stdout, true, "UTF-8"));
         System.setErr(new PrintStream(stderr, true, "UTF-8"));
         String[] answer = new String[1];
-        // The command catches all exceptions, so that only its first exit counts.
+        // Exit throws an exception here. The command may catch it and exit again, so only the first exit status is used.
         Exit.setExitProcedure((status, message) -> {
             if (answer[0] == null) {
                 answer[0] = status + " :" + encode(stdout) + " :" + encode(stderr);
@@ -44,7 +44,7 @@ public class GroupsOracle {
         try {
             org.apache.kafka.tools.GroupsCommand.main(arguments);
         } catch (Stopped expected) {
-            // the command ends by exiting
+            // the exception that Exit throws
         }
         return answer[0];
     }

@@ -57,7 +57,7 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return each command line that the broker's version supports, with its rows."""
+        """Return each command line that the broker's version supports, with the rows that Kafka's tool printed."""
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
     def _with_newer(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, ...]]:

@@ -26,7 +26,7 @@ TIMEOUT = 90.0
 
 @dataclass(frozen=True)
 class Written:
-    """The records of the topic, as decoded by kgtui and by Kafka."""
+    """The records of `__consumer_offsets` on one broker, as decoded by kgtui and by Kafka."""
 
     live: Live
     raw: list[TopicRecord]

@@ -11,8 +11,9 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.connect.cli.ConnectDistributed;
 
 /**
- * Runs groups of consumers and a Connect worker in one JVM, for brokers whose KIP-848 groups librdkafka cannot join, because
- * 3.9 supports only version 0 of the heartbeat: {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC GROUP...}.
+ * Runs groups of consumers and a Connect worker in one JVM: {@code ConsumerGroups BOOTSTRAP WORKER.PROPERTIES TOPIC
+ * GROUP...}. It is for 3.9 brokers: librdkafka cannot join their KIP-848 groups, because they support only version 0 of
+ * the heartbeat request.
  * A group is written as {@code id=protocols=offset}, such as {@code mixed=consumer,classic=70}: it gets one member per
  * protocol, and commits this offset for each partition. With {@code =leave} at the end, its members leave again. The program
  * prints {@code READY id} for each group and keeps the members alive until standard input ends.

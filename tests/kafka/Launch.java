@@ -4,8 +4,8 @@ import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs main classes, separated by {@code --then}, one after the other in this JVM. It exits when standard input ends, so that
- * it never outlives its parent process.
+ * Runs main classes one after the other in this JVM; on the command line they are separated by {@code --then}. The JVM
+ * exits when standard input is closed, so that it never outlives its parent process.
  */
 public final class Launch {
     public static void main(String[] args) throws Exception {
@@ -27,7 +27,7 @@ public final class Launch {
         Class.forName(program.get(0)).getMethod("main", String[].class).invoke(null, (Object) rest);
     }
 
-    /** Kafka's programs call {@code Exit}; after exit status 0 the next one starts. */
+    /** Kafka's programs end by calling {@code Exit}. If the exit status is 0, the next program starts. */
     private static void runAndReturn(List<String> program) throws Exception {
         Exit.setExitProcedure((code, message) -> {
             throw new Left(code);

@@ -99,7 +99,7 @@ public final class LiveGroups {
             consumer.subscribe(List.of(topic));
             consumers.add(consumer);
         }
-        // The stored start offset advances only with the next acknowledgement, so that it takes two rounds to reach FIRST_READ.
+        // The stored start offset advances only with the next acknowledgement. Two rounds are needed to reach FIRST_READ.
         produce(topic, FIRST_READ);
         acceptAll(consumers, FIRST_READ * PARTITIONS);
         produce(topic, READ - FIRST_READ);
@@ -156,7 +156,7 @@ public final class LiveGroups {
             .filter(Objects::nonNull).mapToLong(OffsetAndMetadata::offset).sum();
     }
 
-    /** Produces one batch per partition, so that a waiting consumer gets all records at once. */
+    /** Produces one batch per partition, so that a consumer that is already waiting gets all records in one poll. */
     private void produce(String topic, int records) {
         for (int partition = 0; partition < PARTITIONS; partition++) {
             for (int i = 0; i < records; i++) {

@@ -36,7 +36,7 @@ public final class Tools {
         ByteArrayOutputStream stderr = new ByteArrayOutputStream();
         System.setOut(new PrintStream(stdout, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(stderr, true, StandardCharsets.UTF_8));
-        // A tool may catch the exception, print an error and exit again; only its first exit counts.
+        // A tool may catch the exception that Exit throws, and exit again. Only the first exit status is used.
         String[] answer = new String[1];
         Exit.setExitProcedure((status, message) -> {
             if (answer[0] == null) {

@@ -140,7 +140,7 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 
 
 def share_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return the start offsets of the requested partitions, or of all initialized partitions.
+    """Return the start offsets of the requested partitions. If none is requested, return all initialized partitions.
 
     A group that does not exist or has another type is not an error. Its partitions are reported as uninitialized.
     """
@@ -191,7 +191,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition, with an error unless this broker is the leader of the partition."""
+    """Return one row per requested partition. If this broker is not the leader of a partition, its row has an error."""
     t = request.state.time()
     # Brokers return unknown topics first.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)

@@ -12,9 +12,9 @@ import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConvert
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordType;
 
 /**
- * Decodes records like a group coordinator of Kafka, one per line: key and value in hexadecimal, or {@code -} for null. It
- * prints the JSON of Kafka's converters and the record encoded again, or the error. The line {@code types} prints the number,
- * the name and the newest value version of every record type.
+ * Decodes records like a group coordinator of Kafka. Each input line has the key and the value of a record in hexadecimal,
+ * or {@code -} for null. The output line has the JSON of Kafka's converters and the record encoded again, or the error.
+ * For the input line {@code types}, it prints the number, the name and the newest value version of every record type.
  */
 public final class CoordinatorRecords {
     private static final HexFormat HEX = HexFormat.of();
