@@ -222,7 +222,7 @@ def undo_text(loss: DeletionLoss) -> str:
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {gaps}"
     if len(loss.not_restored) > 1:
-        return f"Offsets can be restored; this cannot: {gaps}"
+        return f"Offsets can be restored. Not restored: {gaps}"
     return f"Offsets can be restored; {gaps} cannot" if gaps else "Offsets can be restored"
 
 

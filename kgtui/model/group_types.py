@@ -36,7 +36,7 @@ SIMPLE = "simple"
 OTHER = "other"
 
 _COMMIT_DETAILS = "commit time and expiry"
-_BECOMES_SIMPLE = "its type: it is a simple classic group until its {} application joins again"
+_BECOMES_SIMPLE = "the group type (a simple classic group until its {} application joins again)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: 
             "consumer",
             "offsets of 1 partition in 1 topic, 5 unread records",
             "Last commit unknown",
-            "Offsets can be restored; this cannot: commit time and expiry",
+            "Offsets can be restored. Not restored: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
             "Type its name to delete it:",
         ):
