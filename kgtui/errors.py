@@ -30,7 +30,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """The `name` of a `Fault` made from this error."""
+    """Value of `Fault.name` if a fault is made from this error."""
     advice = ""
     """What the user can do about the error; empty if the message already says it."""
 
@@ -46,7 +46,7 @@ class ConfigError(UsageError):
 
 
 class LakeError(UsageError):
-    """A folder is not a lake, the lake was written by a newer version, or the `history` extra is not installed."""
+    """A lake cannot be used: the folder is not a lake, a newer version wrote it, or the `history` extra is missing."""
 
 
 class QueryError(UsageError):
@@ -55,7 +55,7 @@ class QueryError(UsageError):
     Attributes:
         position: offset of the mistake in the expression, in characters.
         length: number of characters that are wrong, at least 1.
-        expected: what could stand at that position.
+        expected: what the parser expected at that position.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:
@@ -91,7 +91,7 @@ class UnreachableError(KgtuiError):
 
 
 class RefusedError(KgtuiError):
-    """A guard refused an action. The message is the reason, written for the user."""
+    """A safety check refused an action. The message is the reason, written for the user."""
 
     exit_code = 4
 

@@ -1,8 +1,9 @@
-"""The audit log: append-only JSON lines, each of which is on disk before the next step begins.
+"""The audit log: an append-only file of JSON lines.
 
-An action on a group writes an `intent` before anything is sent, and an `outcome` with the same id afterwards. The entry
-`uncertain` stands for a request whose answer was lost and whose effect is not known. Such an action, and one with an
-intent only, is checked again at the next start. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
+Each line is synced to disk before the next step begins. An action on a group writes an `intent` before any request is
+sent, and an `outcome` with the same id afterwards. The entry `uncertain` stands for a request whose answer was lost and
+whose effect is not known. kgtui checks such an action again at its next start, and also an action whose `outcome` is
+missing. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Entry:
     """One action on a group, combined from its lines in the audit log.
 
     Attributes:
-        intent: the fields of its intent line.
-        outcome: the fields of its outcome line; None if there is none yet.
+        intent: the fields of the action's intent line.
+        outcome: the fields of its outcome line; None if no outcome has been logged yet.
     """
 
     id: str
@@ -52,7 +53,7 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log the deletion that is about to be sent. Raises OSError, in which case nothing may be sent."""
+    """Log the deletion that is about to be sent. Raises OSError; the caller must then not send the deletion."""
     fields = {
         "entry": INTENT,
         "action": "delete group",
@@ -74,8 +75,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
     """Log the result of a deletion. Raises OSError.
 
     Args:
-        certain: False if the effect is not known, so that the action is checked again at the next start.
-        found_later: True if the result was found by such a later check.
+        certain: False if it is not known whether the group was deleted. kgtui then checks the group at its next start.
+        found_later: True if a check at a later start found the result.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,
@@ -91,7 +92,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Return all actions in the order of their intents, and the number of unreadable lines. Raises OSError."""
+    """Return all actions in the order in which they were logged, and the number of unreadable lines. Raises OSError."""
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

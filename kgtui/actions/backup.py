@@ -2,11 +2,11 @@
 
 The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the description of the group.
 Each committed offset, share offset and config has a line of its own. The last line (`"kind": "end"`) has the number of
-lines between, so that a truncated file is recognized. Readers accept every schema version up to `SCHEMA`, ignore
-unknown fields, and reject newer versions.
+lines between the header and itself, so that a truncated file is recognized. Readers accept every schema version up to
+`SCHEMA`, ignore unknown fields, and reject newer versions.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
-Partitions of deleted topics are left out, because the tool rejects the whole file for one of them.
+Partitions of deleted topics are left out, because the tool rejects the whole file if it contains such a partition.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Backup:
     Attributes:
         header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
         rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
-        complete: whether the end line exists and has the right number of lines.
+        complete: whether the end line exists and its number of lines is right. False means that the file is truncated.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class Backup:
 
     @property
     def csv(self) -> Path:
-        """Path of the CSV file of the same backup."""
+        """Path of the CSV file that belongs to this JSON-lines file."""
         return self.path.with_suffix(".csv")
 
     @property
@@ -68,13 +68,13 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup. Its name is valid on every file system, whatever the group id contains."""
+    """Return the path of a new backup. The file name is valid on every file system, whatever the group id contains."""
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
     return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
 
 
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write both files and sync them to disk. Raises OSError, in which case neither file exists."""
+    """Write both files and sync them to disk. Raises OSError; neither file exists then."""
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:
         write_new(path.with_suffix(".csv"), _csv(data).encode())

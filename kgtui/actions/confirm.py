@@ -1,8 +1,8 @@
 r"""The text that the user types to confirm a deletion, chosen so that nobody types it for another group by mistake.
 
-For one group it is the group id. An id with characters that cannot be typed, or that look like others, is shown in
-ASCII with escapes (`p\u0430yment`), and of a very long id only the end and the length are asked for. For several groups
-it is their number.
+For one group it is the group id. An id with characters that cannot be typed, or that look like other characters, is
+shown in ASCII with escapes (`p\u0430yment`). For a very long id, the user types only the end of the id and its length.
+For several groups, the user types the number of groups.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Largest number of characters that the user is asked to type."""
+"""Maximum number of characters that the user is asked to type."""
 
 _TAIL_CHARACTERS, _TAIL_SPELLING = 12, 24
 
@@ -41,7 +41,7 @@ class Challenge:
 
 
 def challenge(groups: Sequence[str]) -> Challenge:
-    """Return the challenge for the deletion of these groups; there must be at least one."""
+    """Return the text that the user must type to delete these groups. `groups` must not be empty."""
     if len(groups) != 1:
         return Challenge(str(len(groups)), frozenset({str(len(groups))}), "the number of groups")
     (group,) = groups
@@ -59,7 +59,10 @@ def challenge(groups: Sequence[str]) -> Challenge:
 
 
 def spelling(name: str) -> str:
-    """Return a name in printable ASCII so that different names never look the same. Outer blanks are escaped too."""
+    """Return a name in printable ASCII, so that different names never look the same.
+
+    Blanks at the start and the end are escaped too.
+    """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0
     escaped = "".join(_spelled(char) for char in core)

@@ -1,8 +1,9 @@
 """Executes a plan: back up → log the intent → describe again → send once → verify → log the outcome.
 
 Groups are processed in batches per coordinator, several batches at a time, so that a slow broker delays only its own
-groups. They are described again right before the request is sent, and refused if they became active since the plan. A
-request whose answer was lost is never sent again; the group is looked up in the cluster instead.
+groups. The groups are described again right before the request is sent. A group that became active since the plan is
+refused. A request whose answer was lost is never sent again. Instead, the groups in the request are looked up in the
+cluster.
 """
 
 from __future__ import annotations
@@ -36,10 +37,13 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
 
 BATCH = 20
-"""Groups per DeleteGroups request, few enough that their descriptions are still fresh when it is sent."""
+"""Maximum number of groups per DeleteGroups request.
+
+It is small, so that the descriptions of the groups are still fresh when the request is sent.
+"""
 
 CONCURRENCY = 8
-"""Largest number of batches that are processed at the same time."""
+"""Maximum number of batches that are processed at the same time."""
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _FORBIDDEN = "you need permission to delete it: ask for the ACL operation DELETE on this group"
@@ -64,11 +68,11 @@ async def execute(
 
     Args:
         timeout: seconds for each call.
-        command: origin of the action for the audit log, such as `kgtui delete` or `UI`.
+        command: what started the deletion, for the audit log: `kgtui delete`, `UI` or similar.
         on_result: called with the result of each group as soon as it is known.
 
     Raises:
-        UnreachableError: no broker answers, and nothing was sent.
+        UnreachableError: no broker answers. No deletion was sent.
     """
     report = on_result or (lambda _: None)
     results: dict[str, GroupResult] = {}
@@ -91,7 +95,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            if line.group not in results:  # its batch was cancelled because the connection was closed
+            if line.group not in results:  # The connection was closed, which cancelled the batch of this group.
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 
@@ -124,7 +128,7 @@ def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A group whose backup and intent are on disk."""
+    """A group that is ready to be deleted: its backup and its intent are on disk."""
 
     line: Allowed
     entry: str
@@ -144,7 +148,7 @@ class _Deletion:
     keep: Callable[[GroupResult], None]
 
     async def run(self, lines: Sequence[Allowed]) -> None:
-        """Process one batch of groups with the same coordinator, from the backup to the outcome."""
+        """Delete one batch of groups with the same coordinator: all steps from the backup to the outcome."""
         ready = await self._prepare(lines)
         ready = await self._check(ready)
         if not ready:
@@ -211,7 +215,10 @@ class _Deletion:
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send the request once. A group without an outcome counts as uncertain, as it may have been deleted."""
+        """Send the request once.
+
+        A group without a result in the response may have been deleted, and counts as uncertain.
+        """
         lost = Fault("NO_ANSWER", "the answer has no outcome for this group")
         try:
             outcomes = await self.admin.delete_groups(groups, timeout=self.timeout)
@@ -246,7 +253,7 @@ class _Deletion:
 
 
 def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group that was certainly not deleted; None if this must be verified."""
+    """Return the result of a group that was certainly not deleted; None if its deletion must be verified."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

@@ -27,7 +27,7 @@ class GroupData:
     """Everything the broker reported about one group.
 
     Attributes:
-        description: description from the RPC of its type.
+        description: description of the group, from the describe RPC of its type.
         offsets: committed offsets or share offsets, with the log offsets that could be read.
         configs: None if they could not be read; `configs_fault` then has the reason.
     """
@@ -44,19 +44,19 @@ class GroupData:
 
     @property
     def rows(self) -> list[CommittedOffset | ShareOffset]:
-        """Every partition in the answer of the broker."""
+        """All partitions in the broker's answer, also those without an offset."""
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
     def positions(self) -> list[CommittedOffset | ShareOffset]:
-        """Every partition with an offset."""
+        """All partitions in which the group has an offset."""
         rows: list[CommittedOffset | ShareOffset] = [row for row in self.offsets.committed if row.offset is not None]
         rows += [row for row in self.offsets.share if row.start_offset is not None]
         return rows
 
     @property
     def gone_topics(self) -> frozenset[str]:
-        """Topics of these partitions that no longer exist in the cluster."""
+        """Topics in which the group has an offset although they no longer exist in the cluster."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             row.topic
@@ -67,7 +67,7 @@ class GroupData:
 
     @property
     def unreadable(self) -> str | None:
-        """Why a complete backup of the offsets is not possible; None if it is."""
+        """Reason why a complete backup of the offsets is not possible; None if it is possible."""
         errors = [row.error for row in self.rows if row.error]
         failed = [error for error in errors if error not in TOPIC_GONE]
         if not failed:
@@ -80,9 +80,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data, or the fault because of which its offsets could not be read.
+    """Return group id → data of the group. If its offsets could not be read, the fault takes the place of the data.
 
-    Configs and log offsets are left out of the data if they could not be read.
+    If configs or log offsets could not be read, they are missing from the data.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

@@ -1,4 +1,4 @@
-"""The plan of a deletion: for each group whether it is allowed, what will be lost, or why it is refused."""
+"""The plan of a deletion. It says for each group what would be lost, or why the deletion is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAYBE_BEFORE_CONFIGS = frozenset(f"DescribeGroups v{version}" for version in ra
 
 
 class Undo(StrEnum):
-    """How much of a deletion can be undone with its backup."""
+    """How much of a deletion can be undone with the backup."""
 
     RESTORABLE = "restorable"
     PARTLY = "partly"
@@ -44,8 +44,9 @@ class DeletionLoss:
         partitions: number of partitions in which the group has an offset.
         positions: sum of these offsets.
         unread: total lag of the group.
-        last_commit: time of the last commit in seconds since the epoch; None if it was not observed. No RPC reports it.
-        undo: how much can be undone.
+        last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
+            No RPC reports this time.
+        undo: how much of the deletion can be undone.
         not_restored: descriptions of what the backup cannot restore; empty if it restores everything.
     """
 
@@ -60,7 +61,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted according to its fresh description."""
+    """A group that may be deleted, according to a description that was read for this plan."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -78,7 +79,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A group that will not be deleted, with the reason. `type` is None if it is not known."""
+    """A group that will not be deleted, with the reason. `type` is None if the type of the group is not known."""
 
     group: str
     reason: str
@@ -108,7 +109,7 @@ class Plan:
 
     @property
     def irreversible(self) -> bool:
-        """Whether something would be lost that no backup can restore."""
+        """Whether the deletion would lose something that no backup can restore."""
         return any(line.loss.undo is Undo.IRREVERSIBLE for line in self.allowed)
 
 
@@ -119,7 +120,7 @@ async def plan(
     timeout: float = DEFAULT_TIMEOUT,
     last_commits: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Plan a deletion: describe each group by the RPC of its type, and read its data. Nothing is changed.
+    """Plan a deletion: describe each group with the RPC of its type, and read its data. Nothing is changed.
 
     Args:
         timeout: seconds for each of the three rounds of calls.
@@ -154,7 +155,7 @@ def _line(description: GroupDescription, data: GroupData | Fault, last_commit: f
 
 
 def why_no_backup(data: GroupData | Fault) -> str | None:
-    """Return why the data of a group cannot be backed up completely; None if it can."""
+    """Return why the data of a group cannot be backed up completely; None if a complete backup is possible."""
     if isinstance(data, GroupData):
         return data.unreadable
     if data.name == "GROUP_AUTHORIZATION_FAILED":
@@ -163,7 +164,7 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
 
 
 def loss_of(data: GroupData, last_commit: float | None = None) -> DeletionLoss:
-    """Return what is lost with a group, and how much of it the backup can restore."""
+    """Return what is lost if a group is deleted, and how much of the loss the backup can restore."""
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
     unread = lag_total(lags(data.offsets))
@@ -186,9 +187,12 @@ def _gaps(data: GroupData, gone: list[str]) -> list[str]:
 
 
 def _may_hide(description: GroupDescription) -> bool:
-    """Return whether the broker may have left out offsets: OffsetFetch silently omits topics without DESCRIBE.
+    """Return whether the broker may have left out offsets.
 
-    A user with every operation on the group is assumed to see every topic. Before 3.8 there were fewer operations.
+    OffsetFetch silently omits topics that the user may not describe.
+
+    A user who is allowed every operation on the group is assumed to see every topic. Brokers before 3.8 know fewer
+    operations.
     """
     operations = description.operations
     if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:
@@ -198,7 +202,7 @@ def _may_hide(description: GroupDescription) -> bool:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group and its kind if that is another word: `classic (connect)`."""
+    """Return the type of a group, followed by its kind if the kind has another name: `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -206,7 +210,7 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return what a deletion loses: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
+    """Return a text about the loss: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
     if not loss.partitions:
         return "no offsets"
     offsets = f"offsets of {_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
@@ -217,7 +221,7 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return how much of a deletion a backup can undo: `Offsets can be restored; commit time and expiry cannot`."""
+    """Return a text that says what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
     gaps = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {gaps}"

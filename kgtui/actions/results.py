@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class DeletionStatus(StrEnum):
-    """The end of a deletion for one group."""
+    """How the deletion of one group ended."""
 
     DELETED = "deleted"
     """This request deleted the group."""
 
     REFUSED = "refused"
-    """A guard of kgtui or of the broker refused the deletion, and the group is unchanged."""
+    """kgtui or the broker refused the deletion, and the group is unchanged."""
 
     GONE = "gone"
     """The group no longer existed when the request was sent, or somebody else deleted it at the same time."""
@@ -38,10 +38,10 @@ class GroupResult:
     """The result for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark about the deletion; `` if there is nothing to add.
-        verified: whether the cluster was asked afterwards and no longer has the group.
+        reason: why the group was not deleted, or a remark about the deletion; `` if there is no remark.
+        verified: True if the cluster was asked after the deletion and no longer has the group.
         backup: path of the JSON-lines file; None if there is no backup.
-        entry: id of its lines in the audit log; None if there was no intent.
+        entry: id that the lines of this deletion in the audit log share; None if no intent was logged.
     """
 
     group: str
@@ -55,7 +55,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of all groups of a plan, by group id and in the order of the plan."""
+    """The results of all groups of a plan: group id → result, in the order of the plan."""
 
     by_group: Mapping[str, GroupResult] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""The state folder with the backups and the audit log, and private files in it that are synced to disk."""
+"""The state folder, which contains the backups and the audit log. Its files are private and synced to disk."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def private_folder(path: Path) -> Path:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a new file with mode 0600. It is complete and synced, or does not exist under this name. Raises OSError.
+    """Write a new file with mode 0600 and sync it. If this fails, no incomplete file is left behind. Raises OSError.
 
-    The directory entry is synced by `sync_folder`, which the caller can do once for several files.
+    The caller must then call `sync_folder` to sync the directory entry; one call is enough for several files.
     """
     private_folder(path.parent)
     if path.exists():
@@ -55,10 +55,10 @@ def sync_folder(path: Path) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line to a file with mode 0600, and sync it. Several processes may do so at the same time.
+    """Append one line to a file with mode 0600, and sync it.
 
-    If the disk is full, nothing of the line is kept. If a crash left an incomplete line, that line is ended first, so
-    that the new line is readable. Raises OSError.
+    Several processes may append at the same time. If the disk is full, no part of the line stays in the file. If a
+    crash left an incomplete line, a line break is written first, so that the new line is readable. Raises OSError.
     """
     private_folder(path.parent)
     fresh = not path.exists()
@@ -88,7 +88,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock during writes. The kernel releases it if the process dies. Raises OSError."""
+    """Hold a shared lock during writes. The kernel releases the lock if the process dies. Raises OSError."""
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
@@ -100,7 +100,10 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Try to lock out all holders of the shared lock, and yield whether that succeeded. Raises OSError."""
+    """Try to take the exclusive lock, and yield whether this succeeded.
+
+    It fails while any process holds the shared lock. Raises OSError.
+    """
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
@@ -132,7 +135,7 @@ class StateFolder:
 
     @property
     def lock(self) -> Path:
-        """Path of the file that every process locks, shared, while it executes a deletion."""
+        """Path of the lock file. Every process that executes a deletion holds a shared lock on it."""
         return self.path / "writing.lock"
 
     def check(self) -> None:

@@ -1,4 +1,7 @@
-"""Checks whether deleted groups are gone: after a deletion, and at the start for deletions without an outcome."""
+"""Checks whether deleted groups are gone.
+
+This runs after each deletion, and at the start of kgtui for deletions that have no outcome in the audit log.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe each group again and, where that proves nothing, look for it in a complete list of all groups."""
+    """Describe each group again.
+
+    If the description proves nothing, look for the group in a complete list of all groups.
+    """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:
@@ -51,7 +57,10 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look for groups in a list. A missing group is gone only if no broker and no permission was missing."""
+    """Look for groups in a list.
+
+    A group that is missing from the list counts as gone only if every broker answered and the user may see all groups.
+    """
     try:
         answer = await admin.list_groups(timeout=timeout)
     except KgtuiError:
@@ -68,10 +77,11 @@ _PRESENT = "checked at a later start: a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Check in this cluster each deletion without an outcome, log its outcome, and return the results.
+    """Check each deletion in this cluster that has no outcome yet, log the outcome, and return the results.
 
-    Deletions in other clusters are left for a session with those clusters. Nothing is checked while another process is
-    executing a deletion, and a deletion whose effect cannot be found out now is left for the next start.
+    Deletions in other clusters are checked when kgtui is connected to those clusters. Nothing is checked while another
+    process is executing a deletion. If it cannot be found out now whether a group was deleted, the deletion is checked
+    again at the next start.
 
     Raises:
         UnreachableError: no broker answers.

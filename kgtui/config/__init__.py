@@ -27,7 +27,7 @@
 A command-line flag takes precedence over an environment variable (`KGTUI_BOOTSTRAP_SERVER`, `KGTUI_CLUSTER`,
 `KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`, `KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), and an
 environment variable over the file. In the values of Java properties, `${NAME}` stands for an environment variable, and
-`file:PATH` (as a whole value, or as an option in `sasl.jaas.config`) for the content of a file.
+`file:PATH` stands for the content of a file. `file:PATH` must be the whole value, or an option in `sasl.jaas.config`.
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.

@@ -1,4 +1,7 @@
-"""Writes a crash report to the state folder: versions and stack trace, without the values of variables."""
+"""Writes a crash report to the state folder.
+
+It contains versions and the stack trace, but no values of variables, because they may be secrets.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 
 def report_of(error: BaseException, command: str) -> str:
-    """Return the crash report: versions, the command without its values, and the stack without local variables."""
+    """Return the text of the crash report.
+
+    It contains versions, the command line without the values of its options, and the stack without local variables.
+    """
     import platform
     from importlib import metadata
 

@@ -1,4 +1,4 @@
-"""Reads files of Java client properties, and fills in the secrets that they refer to."""
+"""Reads files of Java client properties, and resolves references to environment variables and files."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}
 
 
 class Properties(dict[str, str]):
-    """Java client properties by name. `repr` shows only the names, because the values contain passwords."""
+    """Java client properties: name → value. `repr` shows only the names, because the values may contain passwords."""
 
     def __repr__(self) -> str:
         return f"Properties({', '.join(sorted(self))})"
 
 
 def read_properties(path: str | Path) -> Properties:
-    """Read a file of Java properties as Kafka's tools do: Latin-1, backslash escapes, the last of several equal keys.
+    """Read a file of Java properties as Kafka's tools do. Raises ConfigError.
 
-    Raises ConfigError.
+    The encoding is Latin-1, backslash escapes are resolved, and the last of several equal keys counts.
     """
     from javaproperties import InvalidUEscapeError, load
 
@@ -45,7 +45,10 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Replace `${NAME}` and `file:PATH` by their values. Raises ConfigError if a variable or file does not exist."""
+    """Replace `${NAME}` by an environment variable and `file:PATH` by the content of a file.
+
+    Raises ConfigError if the variable or the file does not exist.
+    """
     filled = Properties()
     for key, value in properties.items():
         place = f"{where}: {key}"
@@ -63,7 +66,7 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the replacement of one reference in `sasl.jaas.config`, quoted for that property."""
+    """Return the value that replaces one reference in `sasl.jaas.config`, escaped for that property."""
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'
     if found["bare"]:

@@ -19,7 +19,10 @@ VERSION = 2
 """The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Keys of a cluster in version 1 and their names today; read in files of version 1 and in files without a version."""
+"""Old name → new name of keys of a cluster.
+
+The old names are accepted in files of version 1 and in files without a version.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class UiSettings:
 
     Attributes:
         theme: name of the theme; `` for the default one.
-        interval: time between two polls, in seconds.
+        interval: time between two polls of the cluster, in seconds.
         ascii: whether only ASCII marks are drawn.
         utc: whether times are shown in UTC.
     """
@@ -41,7 +44,7 @@ class UiSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """One table of `[clusters]`. `properties` are the Java properties in the table."""
+    """The settings of one cluster: one table of `[clusters]`. `properties` are the Java properties in this table."""
 
     bootstrap: str | list[str] = ""
     command_config: str = ""
@@ -52,14 +55,17 @@ class ClusterSettings:
 
     @property
     def address(self) -> str:
-        """Bootstrap addresses in one line, from `bootstrap` or the property `bootstrap.servers`; `` if unset."""
+        """Bootstrap addresses, separated by commas; `` if neither `bootstrap` nor `bootstrap.servers` is set."""
         given = self.bootstrap if isinstance(self.bootstrap, str) else ",".join(self.bootstrap)
         return given or self.properties.get("bootstrap.servers", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of `config.toml` and the environment. `path` is the path of the file, which may not exist."""
+    """The settings of `config.toml` and the environment.
+
+    `path` is the path of `config.toml`, even if the file does not exist.
+    """
 
     path: Path
     default: str = ""
@@ -134,7 +140,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The parts of `config.toml` with fixed keys, which are all except the clusters."""
+    """The tables of `config.toml` whose keys are fixed: all tables except those of the clusters."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -143,7 +149,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Rename the keys of a cluster's table from an older version of the format to those of today."""
+    """Rename the keys of a cluster's table that had another name in an older version of the format."""
     if version >= VERSION:
         return table
     for old, new in _OLD_CLUSTER_KEYS.items():
@@ -153,7 +159,7 @@ def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict
 
 
 def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings:
-    """Split the table of a cluster into the keys of kgtui and Java properties."""
+    """Split the table of a cluster into kgtui's own keys and Java properties."""
     known = {item.name for item in fields(ClusterSettings)} - {"properties"}
     ours = {key: value for key, value in table.items() if key in known}
     java = _flat({key: value for key, value in table.items() if key not in known})
@@ -170,7 +176,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Join nested tables, which TOML makes from keys with dots, to keys with dots."""
+    """Flatten nested tables: TOML parses `a.b = 1` as a table in a table, and this restores the key `a.b`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -210,7 +216,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Replace settings of the screen by those in the environment."""
+    """Replace settings of the screen by the values of environment variables, if they are set."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
-    """Split and check addresses `host:port,[IPv6]:port,…`. Raises ConfigError, whose message begins with `where`."""
+    """Split and check addresses `host:port,[IPv6]:port,…`.
+
+    Raises ConfigError; `where` begins its message.
+    """
     found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
     if not found:
         raise ConfigError(f"{where}: no address is given; expected host:port, several separated by commas")
@@ -43,7 +46,7 @@ def _check_address(text: str, where: str) -> str:
 
 
 ASSUMED = "no cluster is given or configured"
-"""`Target.source` if localhost is used because no cluster is configured."""
+"""Value of `Target.source` if kgtui uses localhost because no cluster is configured."""
 
 _ASSUMED_SEED = "localhost:9092"
 
@@ -53,13 +56,13 @@ class Target:
     """The cluster to use.
 
     Attributes:
-        name: name in `config.toml`, or else the first address.
+        name: name of the cluster in `config.toml`; the first bootstrap address if the cluster is not configured.
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
-        read_only: whether nothing may be changed.
+        read_only: True if kgtui must not change anything in the cluster.
         color: background of the name in the header; `` for the default one.
         environment: label of the cluster, such as `PROD`; `` if there is none.
-        source: the flag, variable or file that named the cluster, or `ASSUMED`.
+        source: the flag, environment variable or file that named the cluster; `ASSUMED` if none did.
     """
 
     name: str
@@ -72,7 +75,7 @@ class Target:
 
 
 def resolve(settings: Settings, flags: object = None) -> Target:
-    """Return the cluster that is named by a flag, the environment, `bootstrap.servers` or `default`; else localhost.
+    """Return the cluster that a flag, the environment, `bootstrap.servers` or `default` names; otherwise localhost.
 
     Args:
         flags: parsed command line, whose attributes `bootstrap_server`, `cluster`, `command_config` and `read_only` are
@@ -88,7 +91,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return a configured cluster, without the `--command-config` that was given for another cluster.
+    """Return a configured cluster. The flag `--command-config` is ignored, because it was given for another cluster.
 
     Args:
         flags: parsed command line, of which only the attribute `read_only` is used.
@@ -100,7 +103,7 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether nothing may be changed, because of the cluster's `read_only`, the flag or the environment."""
+    """Return whether the session is read-only, according to the cluster's `read_only`, the flag or the environment."""
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
 
@@ -146,7 +149,10 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at an address. If it is configured, it keeps its read-only setting, color and label."""
+    """Return the cluster at an address.
+
+    If `config.toml` has a cluster with this address, its read-only setting, color and label are used.
+    """
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
         if not {part.strip() for part in bootstrap.split(",")}.isdisjoint(seeds):

@@ -1,4 +1,7 @@
-"""Answers that may be partial: the rows that could be read, the faults, and how many brokers and groups are covered."""
+"""Results of reads.
+
+A result may be partial: it has the rows that could be read, the faults, and how many brokers and groups are covered.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ class Fault:
     """Something that could not be read or done, with the reason.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name of kgtui for a request without a valid
-            response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines for a request
+            without a valid response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
         message: text for the user, which names the request and the broker.
         code: Kafka's error code; None for the names of kgtui.
         broker: node id of the broker that failed or responded; None if it is not known.
@@ -49,9 +52,10 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 
 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
-    """Return the fault that explains why a group is not among the rows of an answer.
+    """Return the fault that explains why a group is missing from the rows of an answer.
 
-    That is a fault of the group itself, else the first one that concerns no single group.
+    A fault of the group itself takes precedence. Otherwise, the first fault that does not concern a single group is
+    returned.
     """
     general: Fault | None = None
     for fault in faults:
@@ -64,7 +68,7 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How complete an answer is: `(answered, all)` for brokers and `(described, all)` for groups."""
+    """How complete an answer is: numbers of brokers `(answered, all)` and of groups `(described, all)`."""
 
     brokers: tuple[int, int] = (0, 0)
     groups: tuple[int, int] = (0, 0)
@@ -80,7 +84,7 @@ class Answer(Generic[RowsT]):
     """The result of a read, which may be partial.
 
     Attributes:
-        rows: the data that could be read, in the shape that the call documents.
+        rows: the data that could be read. The function that returns the answer documents the type of the rows.
         faults: one fault per broker or group that failed.
         coverage: how many brokers and groups the rows cover.
     """
@@ -106,5 +110,5 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the write certainly succeeded."""
+        """Whether the write succeeded without doubt."""
         return self.fault is None
