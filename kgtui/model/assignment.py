@@ -3,7 +3,7 @@
 The items of a streams group are tasks (subtopology, partition) with a role; those of a Connect group are connectors and
 their tasks. Brokers report only the partitions that a member may use now. A partition that a member must give up but
 has not given up yet is in no member's assignment (`ConsumerGroupMember.partitionsPendingRevocation`), so such a
-partition waits for the members whose epoch is behind.
+partition is shown as waiting for the members whose epoch is behind.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Number of members and of items of one member, host or rack. `name` is None for members without a rack."""
+    """The load of one member, host or rack: its number of members and of assigned items.
+
+    `name` is None for members without a rack.
+    """
 
     name: str | None
     members: int
@@ -64,35 +67,38 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Largest number of items inferred for one name, because a damaged assignment may contain partition 2³¹ − 1."""
+"""Maximum number of items inferred for one topic or subtopology.
+
+Without this limit, a damaged assignment that contains partition 2³¹ − 1 would fill the memory.
+"""
 
 
 class PlacementStatus(Enum):
     """Whether an item has reached its target owner."""
 
     SETTLED = "settled"
-    """Owned by its target owner, or owned in a group without a target assignment."""
+    """The item is owned by its target owner; in a group without a target assignment, it is owned by any member."""
     LEAVING = "leaving"
-    """Owned by a member that must give it up."""
+    """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
-    """Assigned to a member that does not own it yet; no other member owns it either."""
+    """The item is assigned to a member that does not own it yet, and no other member owns it."""
     UNOWNED = "unowned"
-    """Neither owned by a member nor assigned to one."""
+    """No member owns the item, and it is assigned to no member."""
     UNSUBSCRIBED = "not subscribed"
-    """Known only from an offset, because no member subscribes to the topic."""
+    """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
-    """Possibly owned by a member whose assignment is not known."""
+    """The item may be owned by a member whose assignment is not known."""
 
 
 class Placement(NamedTuple):
     """One item with its current and its target owners.
 
-    It is a named tuple, which is small, because a group may have thousands of items.
+    This class is a named tuple to save memory, because a group may have thousands of items.
 
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
-        waits_for: ids of the members that must act before the item is settled.
+        waits_for: ids of the members that must give up or take the item before it is settled.
     """
 
     item: Item
@@ -107,9 +113,9 @@ class Blocker:
     """A member that delays the reconciliation.
 
     Attributes:
-        gives_up: number of its items that the target assignment gives to another member.
-        waiting: number of unsettled items that wait for it.
-        behind: number of epochs that it is behind the target assignment; None if it is a static member that has left
+        gives_up: number of items of this member that the target assignment gives to another member.
+        waiting: number of unsettled items that wait for this member.
+        behind: number of epochs that the member is behind the target assignment; None for a static member that has left
             temporarily (epoch -2).
     """
 
@@ -125,11 +131,11 @@ class Assignment:
 
     Attributes:
         placements: every item, sorted by name, number and role.
-        targeted: whether the group has a target assignment (KIP-848, KIP-1071).
+        targeted: True if the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the others, the worst first.
         idle: ids of members that own nothing and have nothing in the target assignment.
         unreported: ids of members whose assignment is not known.
-        skews: distribution by member, by host and, if members have racks, by rack.
+        skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
     """
 
     placements: tuple[Placement, ...]
@@ -140,7 +146,7 @@ class Assignment:
     skews: tuple[Skew, ...]
 
     def count(self, *statuses: PlacementStatus) -> int:
-        """Return the number of placements with one of these statuses."""
+        """Return how many items have one of these statuses."""
         return sum(1 for placement in self.placements if placement.status in statuses)
 
 
@@ -185,7 +191,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Return the connectors and tasks that workers must give up, each with the ids of these workers."""
+    """Return connector or task → ids of the workers that must give it up."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -196,7 +202,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return member id → epochs behind the target assignment, for members that are behind; see `Blocker.behind`."""
+    """Return member id → number of epochs behind the target assignment. Members that are not behind are left out."""
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
     if goal is None:
@@ -205,7 +211,10 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 
 
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
-    """Return the topics that members subscribe to; None if that is unknown because of a pattern or missing data."""
+    """Return the topics that members subscribe to.
+
+    Return None if a member subscribes to a pattern or its topics are not known.
+    """
     topics: set[str] = set()
     if not description.members:
         return None
@@ -219,7 +228,7 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
     """Yield items that must exist although no member owns them.
 
-    Numbers have no holes, and each partition with an offset exists.
+    Each partition with an offset exists. If the item with number n exists, then those with smaller numbers exist too.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -238,7 +247,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks: the largest number of partitions of a topic in the subtopology."""
+    """Return the number of tasks of a subtopology: the number of partitions of its largest topic."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -260,7 +269,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # The name of a streams task is its subtopology, to which no member subscribes.
+    # The name of a streams task is its subtopology. Members subscribe to topics, not to subtopologies.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
@@ -296,7 +305,7 @@ def _idle(members: Iterable[Member]) -> tuple[str, ...]:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns; empty if they are not known (see `has_assignment`)."""
+    """Return the items that a member owns. The result is also empty if they are not known (see `has_assignment`)."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -331,7 +340,10 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 
 
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
-    """Return how evenly items are distributed over the members whose assignment is known; empty if none is known."""
+    """Return how evenly items are distributed over members, hosts and racks.
+
+    Members whose assignment is not known are left out. If no assignment is known, the result is empty.
+    """
     loads = [
         (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None
     ]

@@ -1,4 +1,4 @@
-"""A cluster as its metadata describes it, and how long it retains records and offsets."""
+"""The brokers and features of a cluster, and how long it retains records and offsets."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Retention:
 
     Attributes:
         topics: topic → how long it keeps a record (`retention.ms`). A topic is missing if its retention is not known,
-            if it keeps records forever or by key (`cleanup.policy=compact`), or if it also deletes by size
-            (`retention.bytes`), because it may then delete sooner.
+            or if it keeps records forever or by key (`cleanup.policy=compact`). A topic that also deletes by size
+            (`retention.bytes`) is missing too, because it may delete records sooner.
         offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if that
             is not known.
     """
@@ -59,11 +59,11 @@ class Retention:
     offsets: float | None = None
 
     def learned(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return this retention updated with an answer; values that the answer does not contain stay as they were.
+        """Return a copy of this retention, updated with an answer. Values that the answer does not contain are kept.
 
         Args:
-            asked: topics that the answer covers completely; empty if part of the answer failed. Such a topic is removed
-                if the answer does not contain it.
+            asked: topics that the answer covers completely; empty if part of the answer failed. One of these topics
+                that is missing from the answer is removed.
         """
         if not answer.topics and answer.offsets is None:
             return self

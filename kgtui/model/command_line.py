@@ -1,4 +1,4 @@
-"""Builds command lines of Kafka's own tools that show or delete a group, quoted for a POSIX shell."""
+"""Builds command lines that show or delete a group with Kafka's own tools, quoted for a POSIX shell."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    None of the scripts describes a Connect or a schema registry group. For these the command lists all groups with
-    their protocol.
+    None of the scripts describes a Connect or a schema registry group. For such a group, the returned command lists all
+    groups with their protocol.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

@@ -23,10 +23,10 @@ class Explanation:
     Attributes:
         title: name of the error with its code, or of the state.
         message: message from the broker or the network; `` if there is none.
-        meaning: what it means.
-        check: the permissions or settings that decide it; `` if there are none.
+        meaning: what the fault, the state or the missing number means.
+        check: the permissions or settings that may be the cause; `` if there are none.
         advice: what the user can do next; `` if nothing needs to be done.
-        is_problem: False if this is normal, and only explained.
+        is_problem: False if this is normal and needs no action.
     """
 
     title: str
@@ -46,7 +46,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # Names of kgtui, for requests without a valid response.
+    # Names that kgtui defines for requests without a valid response.
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -225,12 +225,15 @@ _LOST = _Text(
 
 
 def reason_text(reason: str) -> str:
-    """Word the `reason` of a `PartitionLag` for people. Its values are part of the JSON output, so they stay."""
+    """Return the `reason` of a `PartitionLag` as text for people.
+
+    The reasons themselves must keep their spelling, because the JSON output contains them.
+    """
     return "not reported" if reason == "not told" else reason
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault. The advice of the fault comes before that of its error name."""
+    """Explain a fault. If the fault has advice of its own, that precedes the general advice for its error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -239,7 +242,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state, also one that this version does not know."""
+    """Explain a group state. A state that this version of kgtui does not know is explained too."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
     return Explanation(state, "", *text, is_problem=False)
 
@@ -250,7 +253,10 @@ def explain_refusal(action: str, reason: str) -> Explanation:
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain lost records and each reason for an unknown lag, once with the number of partitions that it concerns."""
+    """Explain lost records and unknown lag.
+
+    Each reason is explained once, with the number of partitions that it concerns.
+    """
     counted: dict[str, int] = {}
     rows = lags(offsets)
     for row in rows:
@@ -277,7 +283,7 @@ def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Return every fault that concerns a group, each once: of its reads, its summary and its coordinator."""
+    """Return all faults of a group without duplicates: those of its reads, its summary and its coordinator."""
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None

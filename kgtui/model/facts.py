@@ -1,7 +1,7 @@
-"""Looks up members, lag, topics and other facts about one group in a snapshot, from whichever read is the newest.
+"""Looks up members, lag, topics and other facts about one group in a snapshot, always from the newest read.
 
-A group may have been read by the background sweep, in full because it is selected or in view, or both. Every function
-returns None if nothing was read yet, which differs from an empty result or 0.
+The background sweep reads a short summary of every group. A group that is selected or in view is also read in full.
+Every function returns None if nothing was read yet; an empty result or 0 was read from the broker.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or the sweep has read the group since."""
+    """Return the description of a group; None if it was not read, or if the sweep has read a newer summary since."""
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or the sweep has read the group since."""
+    """Return the offsets of a group; None if they were not read, or if the sweep has read a newer summary since."""
     return _unless_swept_since(snapshot, group, snapshot.offsets)
 
 
@@ -41,7 +41,7 @@ def _unless_swept_since(snapshot: Snapshot, group: str, readings: Mapping[str, R
 
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
-    """Return the number of members; None if it was not read, or the broker withheld the members."""
+    """Return the number of members; None if it was not read, or if the broker withheld the members."""
     reading = current_description(snapshot, group)
     if reading is not None:
         return reading.value.member_count
@@ -59,7 +59,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the topics that the group subscribes to, is assigned or has offsets in; None if nothing was read."""
+    """Return the topics that the group subscribes to, owns or has offsets in; None if nothing was read."""
     summary = snapshot.summaries.get(group)
     reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
     if reading is None and offsets is None:
@@ -86,17 +86,17 @@ def topics_of(description: GroupDescription) -> set[str]:
 
 
 def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the client ids of the members, sorted; None if they were not read, or the broker withheld them."""
+    """Return the sorted client ids of the members; None if they were not read, or if the broker withheld them."""
     return _of_members(snapshot, group, _client_ids, member_index.clients)
 
 
 def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the hosts of the members as brokers write them (`/10.0.0.7`), sorted; None as for `clients`."""
+    """Return the sorted hosts of the members, as in `/10.0.0.7`; None if they were not read, or withheld."""
     return _of_members(snapshot, group, _hosts, member_index.hosts)
 
 
 def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the member ids, and the instance ids of static members; None as for `clients`."""
+    """Return the member ids, and the instance ids of static members; None if they were not read, or withheld."""
     return _of_members(snapshot, group, _ids, member_index.member_ids)
 
 
@@ -128,7 +128,10 @@ def _ids(members: tuple[Member, ...]) -> tuple[str, ...]:
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:
-    """Return the group type from the list or, if brokers do not list types, from the description; None if unknown."""
+    """Return the group type; None if it is not known.
+
+    It is from the list of groups or, if the list has no types, from the description.
+    """
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:
         return listing.type if listing is not None else None
@@ -155,7 +158,7 @@ def read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def has_fault(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a read of the group or of its summary failed, or its coordinator does not respond."""
+    """Return whether a read of the group failed, or its coordinator does not respond."""
     if group in snapshot.group_faults:
         return True
     summary = snapshot.summaries.get(group)

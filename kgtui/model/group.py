@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 FAMILY_SEPARATORS = (".", ":/_", "-")
 """Characters that end the prefix of a family of group ids, such as `team-007.` in `team-007.settle`.
 
-Characters of an earlier string take precedence over those of a later one.
+The strings are tried in order: `-` ends a prefix only if the id contains none of the other characters.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The columns of a row of ListGroups beside the group id (KIP-518, KIP-848, KIP-1043).
+    """One row of ListGroups without the group id (KIP-518, KIP-848, KIP-1043).
 
-    Groups with the same values share one object, so that 100,000 groups need few of them; lists are therefore mappings
-    from group id to listing.
+    Groups with the same values share one `Listing`, so that 100,000 groups need only a few objects. A list of groups is
+    therefore a mapping from group id to listing.
 
     Attributes:
         type: one of `kgtui.model.group_types.TYPES`, an unknown type as the broker wrote it, or None if the broker does
@@ -54,23 +54,23 @@ class GroupDescription:
 
     Attributes:
         group: group id.
-        type: group type whose RPC described the group.
+        type: the group type. The describe RPC of this type returned the description.
         protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`, ``).
         state: state in Kafka's spelling.
         coordinator: node id of the broker that responded.
-        assignor: name of the assignor (classic: of the protocol); None if the broker did not report it.
+        assignor: name of the assignor; for a classic group, name of the protocol. None if the broker did not report it.
         group_epoch: group epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: None if the broker withheld them.
-        operations: the operations that the asking principal may perform on the group (names of Kafka's AclOperation);
-            None if the broker did not report them. A broker without an authorizer reports every operation that its
-            release knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and
-            ALTER_CONFIGS (bits 3400, observed on 4.1.2 and 4.3.1).
+        operations: the operations that kgtui's user may perform on the group (names of Kafka's AclOperation); None if
+            the broker did not report them. A broker without an authorizer reports every operation that its release
+            knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS
+            (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
         topology_status: state of the topology description, from Kafka 4.4 on; None otherwise.
         source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
-        authoritative: whether the state is proven. It is not if the RPC cannot distinguish types: DescribeGroups before
-            v6 answers `Dead` for a group that it does not know or that has another type.
+        authoritative: whether the state is proven. The state is not proven if the RPC cannot distinguish types:
+            DescribeGroups before v6 answers `Dead` for a group that it does not know or that has another type.
     """
 
     group: str

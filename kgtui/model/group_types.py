@@ -1,7 +1,7 @@
 """The registry of group types with their states, and of the kinds of groups that users distinguish.
 
-Everything that differs from type to type is an entry of `GROUP_TYPES`; other modules read it there. Adding a type means
-adding an entry, plus the decoder of its describe RPC in `kgtui.admin.decoding`.
+All differences between types are in the entries of `GROUP_TYPES`, which other modules read. To add a type, add an entry
+here, and the decoder of its describe RPC in `kgtui.admin.decoding`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _BECOMES_SIMPLE = "the group type (a simple classic group until its {} applicati
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """What users call a group, decided by its type and protocol together (the filter term `kind:`).
+    """A kind of group in the words of users.
+
+    Type and protocol together decide the kind. It is the value of the filter term `kind:`.
 
     Attributes:
         tool: Kafka's script that describes such groups; None if no script does.
@@ -61,15 +63,15 @@ class GroupType:
         name: the name on the wire (`GroupType` in Kafka's `org.apache.kafka.common`).
         title: the name that `kafka-groups.sh` prints.
         describe_rpc: the RPC that describes groups of this type, and the only one that proves their state.
-        active_states: the valid states beside Empty and Dead, which every type has (Kafka's
+        active_states: the valid states of this type except Empty and Dead, which are valid for every type (Kafka's
             `GroupState.groupStatesForType`).
-        rank: position on the screen, and in the order in which describe RPCs are tried for a group of unknown type.
-            Consumer comes first, as in Kafka's admin client, which falls back from ConsumerGroupDescribe.
+        rank: position of this type on the screen, and the order in which the describe RPCs are tried for a group of
+            unknown type. Consumer comes first, as in Kafka's admin client, which falls back from ConsumerGroupDescribe.
         tool: Kafka's script for groups of this type.
         offsets_rpc: the RPC that reads its offsets: OffsetFetch or DescribeShareGroupOffsets.
         feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
-        kinds: protocol type → kind, for a type with several; empty if the type is its own kind.
+        kinds: protocol type → kind, for a type with several kinds; empty if the kind has the name of the type.
         deletable_states: the states in which the coordinator deletes such a group.
         not_restorable: what the backup of a deleted group with offsets cannot bring back, one text per item.
     """
@@ -89,12 +91,18 @@ class GroupType:
 
     @property
     def has_configs(self) -> bool:
-        """Whether group configs apply to it: their names begin with the type, as in `share.isolation.level`."""
+        """Whether Kafka has group configs for this type.
+
+        Their names begin with the type, as in `share.isolation.level`.
+        """
         return self.feature is not None
 
     @property
     def absence(self) -> str:
-        """What a broker without its describe RPC lacks, for `kgtui doctor`."""
+        """What a broker lacks if it does not support the describe RPC of this type.
+
+        `kgtui doctor` shows this text.
+        """
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
@@ -175,15 +183,18 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
 KINDS = tuple(GROUP_KINDS)
 
 SHARE_OFFSET_TYPES = frozenset(entry.name for entry in _ENTRIES if entry.offsets_rpc == DESCRIBE_SHARE_GROUP_OFFSETS)
-"""Types whose positions are share-partition start offsets instead of committed offsets."""
+"""Group types whose positions are share-partition start offsets instead of committed offsets."""
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Types of which every group has offsets; whether a classic group has any is decided by its protocol."""
+"""Group types with offsets in every group.
+
+Classic is not among them, because the protocol decides whether a classic group has offsets.
+"""
 
 PROTOCOLS_WITH_OFFSETS = frozenset(
     protocol for entry in _ENTRIES for protocol, kind in entry.kinds.items() if kind.has_offsets
 )
-"""Protocol types whose classic groups commit offsets."""
+"""Protocol types of classic groups that commit offsets."""
 
 PROTOCOLS = tuple(
     dict.fromkeys(protocol for entry in _ENTRIES for protocol in (entry.kinds or (entry.name,)) if protocol)
@@ -195,19 +206,19 @@ _TYPE_BY_LOWER = {name.lower(): name for name in TYPES}
 
 
 def canonical_state(text: str) -> str:
-    """Return a state in Kafka's spelling, whatever its case; an unknown state is kept as the broker wrote it."""
+    """Return a state in Kafka's spelling. Case is ignored, and an unknown state is returned unchanged."""
     return _STATE_BY_LOWER.get(text.strip().lower(), text)
 
 
 def canonical_type(text: str) -> str:
-    """Return a group type in Kafka's spelling, whatever its case; an unknown type is kept as the broker wrote it."""
+    """Return a group type in Kafka's spelling. Case is ignored, and an unknown type is returned unchanged."""
     return _TYPE_BY_LOWER.get(text.strip().lower(), text)
 
 
 def kind_of(group_type: str | None, protocol: str | None) -> str:
-    """Return the kind of a group, one of `KINDS`; a group of unknown type (None) is taken for a classic one.
+    """Return the kind of a group, one of `KINDS`. A group whose type is None (unknown) counts as classic.
 
-    A simple group is a classic one with offsets and without a protocol (Kafka's `isSimpleConsumerGroup`).
+    A simple group is a classic group that has offsets and no protocol (Kafka's `isSimpleConsumerGroup`).
     """
     entry = GROUP_TYPES.get(CLASSIC if group_type is None else group_type)
     return OTHER if entry is None else entry.kind(protocol)

@@ -1,4 +1,4 @@
-"""Decides whether a group may be deleted, by pure rules, and explains a refusal to the user.
+"""Decides whether a group may be deleted, without asking a broker, and explains a refusal to the user.
 
 Only the describe RPC of its own type proves that a group is Empty, because the broker's DeleteGroups does not check
 the type, and DescribeGroups before v6 reports `Dead` for every group that is not classic.
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FRESH_SECONDS = 10.0
-"""Largest age of a description with which the screen offers a deletion, in seconds.
+"""Maximum age, in seconds, of a description for which the screen offers a deletion.
 
-The limit is larger where the poll interval of the group's broker is long.
+If the poll interval of the group's broker is long, a larger limit is used.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -29,8 +29,9 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why a group must not be deleted, from its description alone; None if it may be deleted.
 
-    The describe RPC of its own type must report the group as Empty. Kafka's GroupMetadataManager has the same rule for
-    every type, but also deletes `Dead` classic groups. The broker must not have reported that DELETE is forbidden.
+    The describe RPC of its own type must report the group as Empty. Kafka's GroupMetadataManager applies the same rule
+    to every type, but it also deletes `Dead` classic groups. The broker must not have reported that DELETE is
+    forbidden.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -65,7 +66,7 @@ def _members(count: int) -> str:
 
 
 def _static_note(description: GroupDescription) -> str:
-    """Return a note about static members, which stay in the group until their session times out (KIP-345)."""
+    """Return a note for groups with static members: these stay in the group until their session times out (KIP-345)."""
     static = any(member.instance_id is not None for member in description.members or ())
     return " (static members stay until their session times out)" if static else ""
 
@@ -78,7 +79,10 @@ def _why_not_permitted(description: GroupDescription) -> str | None:
 
 
 def why_not_described(fault: Fault | None) -> str:
-    """Return why a group without a description is refused, from the fault of its describe."""
+    """Return why the deletion of a group without a description is refused.
+
+    The reason is the fault of the describe request.
+    """
     if fault is None:
         return "the broker's answer does not mention it"
     if fault.name == "GROUP_ID_NOT_FOUND":
@@ -91,7 +95,7 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return why the screen does not offer to delete a group now; None if it does.
+    """Return why the screen does not offer to delete a group now; None if the screen offers the deletion.
 
     Args:
         now: seconds since the epoch; None stands for the time of the snapshot.
@@ -123,7 +127,10 @@ def _oldest_allowed(snapshot: Snapshot, listing: Listing) -> float:
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """Return why the list contradicts the description. Neither is trusted until both agree, as either may be older."""
+    """Return how the list contradicts the description.
+
+    Neither is trusted until both agree, because either of them may be out of date.
+    """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

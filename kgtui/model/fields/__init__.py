@@ -1,4 +1,4 @@
-"""The catalog of fields: what kgtui shows of a group, a member and a partition, each field described once.
+"""The catalog of fields: every value that kgtui shows of a group, a member or a partition is described here once.
 
 - `group_fields`: fields of a group, which take a snapshot and a group id
 - `member_fields`: fields of a member, which take a `Member`
@@ -15,8 +15,8 @@ To add a field, describe it in one of the modules above, and add it to the tuple
 each output. The order of a tuple is the order of JSON keys, CSV columns or table columns. `kgtui.output` and the
 commands need no change.
 
-Importing these modules is cheap, since `kgtui ls` needs them at its start. They use the standard library and the model
-alone, and know neither Textual nor Rich.
+Importing these modules is cheap, since `kgtui ls` needs them at its start. They import only the standard library and
+the model, not Textual or Rich.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Types of the arguments that a field gets its value from, such as `[Snapshot, str]` or `[Member]`."""
+"""Types of the arguments of a field's getter functions, such as `[Snapshot, str]` or `[Member]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Primitive types have Delta's names; `array` and `object` are JSON's."""
+"""Types of values. The names of primitive types are Delta's; `array` and `object` are JSON's names."""
 
 NONE = "–"
-"""Stands for an empty list in texts for people."""
+"""Text that people see for an empty list."""
 
 _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """Why a field has no value; it decides which mark tables show in place of the value."""
+    """Why a field has no value. Tables show a different mark for each of these reasons."""
 
     NONE = "none"
-    """There is no value: for example, the member has no rack."""
+    """No value exists: for example, the member has no rack."""
     UNKNOWN = "unknown"
-    """There is a value, but the broker did not report it."""
+    """A value exists, but the broker did not report it."""
     UNREAD = "unread"
-    """The value was not read. The fault of the group, or `PartitionLag.reason`, says why."""
+    """The value could not be read. The fault of the group, or `PartitionLag.reason`, says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,14 @@ class Field(Generic[Row]):
         title: heading of the column in tables.
         type: type of what `data` returns.
         source: the RPC that reports the value, or what it is computed from.
-        value: gets the value as the model has it; None if it is unknown.
-        unit: what a number counts, such as `records`; empty for text.
-        format: writes a value that is not None for people.
-        encode: turns a value that is not None into what JSON and CSV have; None if that is the value itself.
-        missing: why there is no value, if there is none.
-        optional: whether the JSON of members and the lines above a table leave the field out if it has no value.
-        needs: what `kgtui ls` must read to know the value, beyond the list of groups; empty if nothing.
+        value: function that returns the value in the form that the model uses; None if it is unknown.
+        unit: the unit of a number, such as `records`; empty for text.
+        format: function that formats a value for people. It is not called with None.
+        encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no
+            conversion.
+        missing: the reason that is shown if the field has no value.
+        optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
+        needs: the data that `kgtui ls` must read for this field; empty if the list of groups is enough.
     """
 
     name: str
@@ -83,20 +84,20 @@ class Field(Generic[Row]):
 
     @property
     def align(self) -> Literal["left", "right"]:
-        """Right for numbers, left for everything else."""
+        """Alignment of the column: right for numbers, left for all other types."""
         return "right" if self.type in _NUMBERS else "left"
 
     def data(self, *row: Row.args, **named: Row.kwargs) -> object:
-        """Return the value as JSON and CSV have it; None if it is unknown."""
+        """Return the value in the form for JSON and CSV; None if it is unknown."""
         value = self.value(*row, **named)
         return value if value is None or self.encode is None else self.encode(value)
 
     def text(self, *row: Row.args, **named: Row.kwargs) -> str:
-        """Return the value as people read it; an empty text if it is unknown."""
+        """Return the value as text for people; an empty text if it is unknown."""
         value = self.value(*row, **named)
         return "" if value is None else self.format(value)
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return the fields of one row by name, as JSON has them; what is unknown is None."""
+    """Return field name → value for one row, in the form for JSON. Unknown values are None."""
     return {field.name: field.data(*row, **named) for field in fields}

@@ -1,6 +1,7 @@
-"""Fields of a group as it is listed, described and measured; every function takes a snapshot and a group id.
+"""Fields of a group. Every function takes a snapshot and a group id.
 
-A value that the description of the group has is taken from there, otherwise from the list of groups or the sweep.
+A value is taken from the description of the group if the description has it; otherwise from the list of groups or from
+the background sweep.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a getter for an attribute of a group's description; it returns None for a group that was not described."""
+    """Return a function that reads one attribute of a group's description.
+
+    The function returns None for a group that was not described.
+    """
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -78,9 +82,9 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 
 @cache
 def _module(name: str) -> Any:
-    """Import a module of the model on its first use, because a plain `kgtui ls` needs none of them.
+    """Import a module of the model when it is used for the first time, because a plain `kgtui ls` does not need it.
 
-    An `import` statement within the functions below would cost more than their work, for 100,000 groups.
+    An `import` statement in each function would be slower than the rest of the function, which runs for 100,000 groups.
     """
     return import_module(f"kgtui.model.{name}")
 
@@ -121,7 +125,7 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if its offsets could not be read. A Connect group has none."""
+    """Return the partitions of a group; None if its offsets could not be read. A Connect group has no partitions."""
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
     rows: list[PartitionRow] = _module("fields.partition_fields").partition_rows(snapshot, group)
@@ -139,7 +143,10 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Write a summed lag: `7`, `≥ 7` if some partitions could not be counted, `?` if none could; empty for no lag."""
+    """Format a total lag: `7`, or `≥ 7` if the lag of some partitions is not known.
+
+    The text is `?` if no lag is known, and empty if the group has no offsets.
+    """
     if total.lag is None:
         return "?" if total.unknown else ""
     return f"≥ {total.lag}" if total.unknown else str(total.lag)
@@ -279,7 +286,7 @@ LISTED = (GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LA
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, LAG)
-"""Columns of the table of `kgtui ls`; what `needs` names is a column only if it was read."""
+"""Columns of the table of `kgtui ls`. A column with `Field.needs` is shown only if that data was read."""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, PARTITION_COUNT, TOPICS, HOSTS
@@ -296,9 +303,9 @@ HEADER_LINES = (
     TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,
     OPERATIONS, DESCRIBED_BY,
 )  # fmt: skip
-"""Lines above the tables of `kgtui show`; optional fields without a value are left out."""
+"""Fields in the lines above the tables of `kgtui show`. Optional fields without a value are left out."""
 
 
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
-    """Return everything known of one group as JSON has it; what is unknown is None."""
+    """Return everything known about one group, in the form for JSON. Unknown values are None."""
     return as_object(DETAILED, snapshot, group)

@@ -1,4 +1,4 @@
-"""Fields of a member of a group of any type, and how its assignment is written."""
+"""Fields of a member of any group, and functions that format its assignment."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
 
 
 def partitions_text(assignment: TopicPartitions) -> str:
-    """Write partitions as Kafka's tools do: `topicA:0,1;topicB:3`."""
+    """Format partitions as Kafka's tools do: `topicA:0,1;topicB:3`."""
     return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
 
 
 def assignment_text(member: Member) -> str | None:
-    """Write what a member works on: partitions, tasks by role, connectors, or the role of a registry node.
+    """Format what a member works on: partitions, tasks by role, connectors, or the role of a schema registry node.
 
-    Returns None if the broker did not report it.
+    Return None if the broker did not report it.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -42,7 +42,7 @@ def assignment_text(member: Member) -> str | None:
 
 
 def target_text(member: Member) -> str | None:
-    """Write the target assignment of a member (KIP-848); None where the protocol has no target assignment."""
+    """Format the target assignment of a member (KIP-848); None if its protocol has no target assignments."""
     if member.streams is not None:
         target = member.streams.target
         return _roles_text(target.active, target.standby, target.warmup)
@@ -184,7 +184,7 @@ MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOC
 
 
 def member_object(member: Member) -> dict[str, Any]:
-    """Return a member as JSON has it; what only some types of group have is left out of the others."""
+    """Return a member in the form for JSON. Fields that exist only for other types of groups are left out."""
     data = as_object(MEMBER_OBJECT, member)
     return {
         field.name: data[field.name] for field in MEMBER_OBJECT if data[field.name] is not None or not field.optional
@@ -192,7 +192,7 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of a table of these members, without those that would be empty for every member."""
+    """Return the columns of a table of these members. Columns that would be empty for every member are left out."""
     members = description.members or ()
     columns = [MEMBER_ID]
     if any(member.instance_id for member in members):
@@ -209,6 +209,6 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 
 
 def has_mixed_protocols(description: GroupDescription) -> bool:
-    """Return whether some members use another protocol than their group, because they were not upgraded yet."""
+    """Return whether some members use an older protocol than their group, because they have not been upgraded yet."""
     used = {member.protocol for member in description.members or () if member.protocol is not None}
     return len(used) > 1 or bool(used and description.type not in used)

@@ -20,8 +20,9 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: offsets and lag.
-        share: whether the position is a share-partition start offset (SPSO, KIP-932) instead of a committed offset.
+        lag: the position, the log offsets and the lag of the partition.
+        share: True if the position is a share-partition start offset (SPSO, KIP-932), False if it is a committed
+            offset.
         member_id: the member that owns the partition; None if no member is known to own it.
     """
 
@@ -81,7 +82,7 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, LEADER_EPOCH, METADATA)
 
 
 def partition_columns(*, share: bool, wide: bool) -> list[PartitionField]:
-    """Return the columns of the table of partitions of `kgtui show`."""
+    """Return the columns of the partition table of `kgtui show`."""
     return [START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)]
 
 

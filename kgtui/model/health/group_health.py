@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Time over which a trend is computed, up to the newest read, in seconds."""
+"""Maximum time over which a trend is computed, in seconds. It ends at the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -50,7 +50,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         verdicts[key], health = judge(row, samples)
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
-        # A partition that is OK keeps up, so retention does not threaten its records.
+        # If a partition is OK, the group keeps up, so that retention will not delete unread records.
         kept = retention.topics.get(row.topic) if health.status > Status.OK else None
         loss = _loss(history, row, samples, kept)
         losses += [] if loss is None else [loss]
@@ -84,7 +84,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists, which only says how long and how often it was read."""
+    """Return the health of a group that no longer exists. It says only how long and how often the group was read."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -99,7 +99,7 @@ def _gone(history: ReadHistory) -> GroupHealth:
 def _judge(
     history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """Return the function that judges a partition of a group of this type."""
+    """Return the function that computes the verdict on a partition of a group of this type."""
     description, watching = history.description, history.watching
     if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)
@@ -108,7 +108,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge undecided verdicts that are worse than the given one: per kind the largest need and the least data."""
+    """Merge the undecided verdicts of all partitions, if they are worse than the given status.
+
+    For each kind of missing data, the result has the largest need and the least data of any partition.
+    """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
         if min(one.status, Status.ERR) <= given:
@@ -137,7 +140,10 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 
 @dataclass(slots=True)
 class _Ages:
-    """Collects the age of the oldest unread record; a lower bound if the age is not known for some partition."""
+    """Computes the age of the oldest unread record of a group.
+
+    The age is a lower bound if it is not known for some partition.
+    """
 
     found: float | None = None
     at_least: bool = False
@@ -186,7 +192,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
 def _forgets(history: ReadHistory) -> bool:
     """Return whether the brokers delete the offsets of the group some time after it became Empty.
 
-    They keep the offsets of share groups. Offsets of simple groups expire one by one, counted from their commits.
+    Brokers keep the offsets of share groups. Each offset of a simple group expires some time after its own commit, so
+    the result is False for both.
     """
     description = history.description
     return (

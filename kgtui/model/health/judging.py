@@ -1,10 +1,11 @@
-"""Judges partitions from polled offsets: Burrow's rules for committed offsets, and a separate rule for share groups.
+"""Computes verdicts on partitions from polled offsets: Burrow's rules for committed offsets, and a separate rule for
+share groups.
 
 For classic, consumer and streams groups, a change of the offset between two reads stands for a commit at the time of
-the later read, and the first read of the current offset for the last commit. Polling cannot show everything:
+the later read, and the first read of the current offset for the last commit. Polling cannot observe everything:
 
 - Repeated commits of the same offset are not visible, so STALL is never found and is reported as STOP.
-- The first offset read was committed at an unknown time before. STOP therefore requires that the offset has not
+- The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
   changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
 - WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from a log end that is
   up to `Options.offset_refresh` old; here the log end always has that age. This ignores records that arrived while the
@@ -18,7 +19,7 @@ that the broker reports. The first condition that applies decides:
 3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved and the lag has neither
    fallen nor been allowed, so nothing was acknowledged: STALL if the group has members, else STOP.
 4. The SPSO went back and has not returned since, among the last `intervals` SPSOs: REWIND.
-5. Over the same time, the lag was always above `allowed_lag`, never fell and grew, and the SPSO is still before the log
+5. During that time, the lag was always above `allowed_lag`, never fell and grew, and the SPSO is still before the log
    end at the beginning of that time: WARN.
 6. Otherwise: OK.
 
@@ -56,10 +57,16 @@ if TYPE_CHECKING:
     from kgtui.model.verdict import Options
 
 _EARLY = 0.9
-"""Fraction of `offset_refresh` after which a log end offset is used, because reads are sometimes a little early."""
+"""A log end offset is used once this fraction of `offset_refresh` has passed.
+
+It is less than 1, because reads are sometimes a little early.
+"""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag that do not leave the verdict undecided, because the group reads nothing there."""
+"""Reasons for an unknown lag that do not make the verdict undecided.
+
+The group reads nothing from such a partition.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Observed:
     Attributes:
         window: the first offset and each changed offset as commits. The first has no lag.
         now: time of the newest read of the offset, in milliseconds since the epoch.
-        moves: number of observed changes of the offset.
+        moves: how often the offset was seen to change.
         pace: average time between two changes, in milliseconds; None before two changes.
     """
 
@@ -79,7 +86,10 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how long a full window of commits takes, in seconds. A longer time without a commit is not normal."""
+        """Return the time that a full window of commits takes, in seconds.
+
+        If no commit is observed for longer, the group may have stopped.
+        """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
             return (commits[-1].at - commits[0].at) / 1000
@@ -95,7 +105,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the newest changes fit into the window, unless some of them replace others.
+    # The window holds only the newest commits, so older changes are needed only if some commits replace others.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -104,7 +114,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # Without the newest log end the current lag is unknown, because an older log end would make it too small.
+    # If the newest log end is not known, the current lag is not known either. An older log end would make the lag too
+    # small.
     kept = (
         (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
     )
@@ -123,7 +134,10 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
-    """Return one log end offset per `every` milliseconds, as Burrow keeps them, from more frequent reads."""
+    """Return about one log end offset per `every` milliseconds, because Burrow keeps only so many.
+
+    Reads may be more frequent.
+    """
     kept: list[int] = []
     index = 0
     while index < len(times):
@@ -180,7 +194,7 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return the verdicts that are undecided because the lag could not be read."""
+    """Return the verdicts that cannot be decided because the lag is not known."""
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
     return (Undecided(Status.ERR, Lack.LAG, why=row.reason),)
@@ -219,7 +233,7 @@ def _of_lagging_share(
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
-    if still >= watched:  # the SPSO has not moved since the first read
+    if still >= watched:  # The SPSO has not moved since the first read.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided
@@ -231,7 +245,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return each SPSO as a commit at the time of its first read."""
+    """Return one commit per SPSO. The time of the commit is the first read of the SPSO."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -240,7 +254,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds no record was acknowledged."""
+    """Return for how many seconds the share group has acknowledged no record."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -250,7 +264,10 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag grew and never fell over a full window, and records from its start are still unread."""
+    """Return whether the lag grew and never fell during a full window.
+
+    Some records from the beginning of the window must also still be unread.
+    """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
     recent = known[older[-1] :] if older else known

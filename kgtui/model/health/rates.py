@@ -1,6 +1,7 @@
-"""Computes trends and estimates from samples: lag, growth of a log, age of unread records, and records soon to be lost.
+"""Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-These are pure functions over samples without gaps. They return None if the samples do not determine the result.
+All functions are pure. The samples must not contain a gap. The result is None if it cannot be computed from the
+samples.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 LEAST = 3
-"""Smallest number of samples for a trend. Two are not enough, because the lag falls and rises with every commit."""
+"""Minimum number of samples for a trend.
+
+Two samples are not enough, because the lag rises between commits and falls with every commit.
+"""
 
 _NOISE = 0.1
-"""Fraction by which a group that keeps up may seem slower than the log grows, between two commits at high traffic."""
+"""Tolerance when the speed of a group is compared with the growth of the log, as a fraction.
+
+Between two commits, a group with high traffic may seem slower than it is.
+"""
 
 
 class Slope(NamedTuple):
@@ -55,8 +62,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    It is None if the lag does not fall, or by less than twice the error of the trend, because the lag of a group that
-    keeps up also goes up and down.
+    The result is None if the lag does not fall, or if it falls by less than twice the standard error of the trend. Such
+    a small change proves nothing, because the lag of a group that keeps up also rises and falls.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -66,11 +73,11 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
-    """Estimate the age of the record at `position` from the log end offsets of the samples; 0 if it is not written yet.
+    """Estimate the age of the record at `position` in seconds; 0 if the record has not been written yet.
 
-    The log is assumed to grow evenly between two samples, and the record at offset n to be written when the log end
-    becomes n + 1. A record that exists at the first sample is at least as old as that sample. The result is None if no
-    log end offset is known.
+    The estimate uses the log end offsets of the samples. It assumes that the log grows evenly between two samples, and
+    that the record at offset n was written when the log end became n + 1. A record that exists at the first sample is
+    at least as old as that sample. The result is None if no log end offset is known.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -86,9 +93,9 @@ def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return by how much an offset grows per second, from points `(milliseconds, offset)`.
+    """Return by how much an offset grows per second, computed from points `(milliseconds, offset)`.
 
-    Only the points after the last unknown offset are used; the result is None if there are fewer than two.
+    Only the points after the last unknown offset are used. The result is None if there are fewer than two such points.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -101,13 +108,13 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how much the log start offset moves per second; None before it has moved twice.
+    """Return by how much the log start offset moves per second; None if it has not moved twice yet.
 
     Retention deletes whole segments, so that the log start stays for a long time and then jumps. The rate is therefore
     computed from the first observed jump to the last one.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        return None  # a log start offset never goes back
+        return None  # A log start offset never goes back.
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
     return growth(leaps)
@@ -116,9 +123,9 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
     """Estimate when retention will delete records that the group has not read, if all rates stay the same.
 
-    There are two estimates, of which the sooner is returned: from the retention of the topic and the age of the oldest
-    unread record, which grows while the group is slower than the log; and from the movement of the log start offset
-    towards the group's position.
+    There are two estimates, and the earlier one is returned. The first uses the retention of the topic and the age of
+    the oldest unread record, which grows while the group reads more slowly than records are written. The second uses
+    the movement of the log start offset towards the group's position.
 
     Args:
         row: the newest read.
@@ -126,7 +133,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
         retention: how long the topic keeps records, in seconds; None if it is not known or unlimited.
 
     Returns:
-        None if nothing is unread, if the group is faster than the deletion, or if neither estimate can be made.
+        None if there are no unread records, if the group reads faster than records are deleted, or if neither estimate
+        can be computed.
     """
     if row.position is None or not row.lag or row.lost:
         return None
@@ -150,7 +158,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return the fraction of new records that is not read: 1 if the group reads nothing, at most 0 if it keeps up."""
+    """Return the fraction of new records that are not read: 1 if the group reads nothing, 0 or less if it keeps up."""
     if grown is None:
         return None
     if grown <= 0:

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 SAMPLES_KEPT = 120
-"""Samples kept per partition by default: all of the last minutes, fewer of the time before, and always the oldest."""
+"""Default number of samples kept per partition.
+
+All samples of the last minutes are kept, fewer of the time before, and always the oldest sample.
+"""
 
 _SAMPLE_FIELDS = 5
-_UNKNOWN = -1  # stands for None; offsets and lags are never negative
+_UNKNOWN = (
+    -1
+)  # This value stands for None. It cannot be confused with data, because offsets and lags are never negative.
 
 
 class Sample(NamedTuple):
@@ -57,7 +62,7 @@ class Samples:
         # Written without a helper function for speed, because this runs for thousands of partitions.
         values = self._rows.tolist()
         numbers = iter(values)
-        if values and min(values) >= 0:  # every value is known
+        if values and min(values) >= 0:  # This is the fast path: every value is known.
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
@@ -75,7 +80,7 @@ class Samples:
         Args:
             at: milliseconds since the epoch, later than all samples before.
             row: the read.
-            length: largest number of samples to keep, at least 4.
+            length: maximum number of samples to keep, at least 4.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
@@ -90,7 +95,7 @@ class Samples:
         ))  # fmt: skip
 
     def _thin(self) -> None:
-        """Drop every second sample of the older half, except the oldest sample."""
+        """Make room: drop every second sample of the older half, but keep the oldest sample."""
         half = len(self) // 2
         kept: array[int] = array("q")
         for number in range(0, half, 2):
@@ -101,15 +106,18 @@ class Samples:
 
 HOUR = 3600.0
 PERIODS_KEPT = 512
-"""Periods kept: one per read with a change, and one per minute without a change."""
+"""Maximum number of periods that are kept.
+
+A read with a change ends a period, and so does a minute without a change.
+"""
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
-"""Fields per period: end, duration, state changes, entries into a rebalance, epoch steps."""
+"""Number of values per period: end, duration, state changes, entries into a rebalance, epoch steps."""
 
 
 class RebalanceLog:
-    """Counts changes of state and epoch from read to read, in an array of bounded length."""
+    """Counts changes of state and epoch between consecutive reads, in an array of bounded length."""
 
     __slots__ = ("_epoch", "_has_epoch", "_rows", "_state")
 
@@ -125,7 +133,7 @@ class RebalanceLog:
         Args:
             at: seconds since the epoch.
             epoch: the group epoch; None for groups without epochs.
-            watched: seconds since the read before; None for the first read and after a gap. Changes during a gap are
+            watched: seconds since the previous read; None for the first read and after a gap. Changes during a gap are
                 not counted, because their number is not known.
         """
         before, self._state = self._state, state
@@ -145,7 +153,10 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return the rebalances of the last hour; None before two reads without a gap between them."""
+        """Return the rebalances of the last hour.
+
+        Return None if there are not yet two reads without a gap between them.
+        """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
         if not recent:
@@ -165,15 +176,16 @@ class ReadHistory:
         watching: settings for judging the reads.
 
     Attributes:
-        length: number of samples kept per partition from the next read on.
-        samples: partition → its samples, for the partitions of the newest read of offsets.
-        rows: partition → its newest read.
+        length: maximum number of samples kept per partition. A new value applies from the next read.
+        samples: partition → samples, for all partitions in the newest read of offsets.
+        rows: partition → position, log offsets and lag in the newest read.
         series: total lag and number of members over time. The lag is NaN where it was not read.
         lag: total lag at the newest good read of offsets; None before the first.
         description: the newest description; None before the first.
         state: the newest known state; None before the first.
-        empty_since: time from which the group was Empty at every read, in seconds since the epoch, and whether that was
-            the first read, so that it may have been Empty before; None if it is not Empty.
+        empty_since: None if the group is not Empty. Otherwise a pair: the time of the first read since which the group
+            has always been Empty, in seconds since the epoch; and True if that was the first read of all, so that the
+            group may have been Empty for longer.
         rebalances: counts of changes from read to read.
         gone: True if the group no longer exists.
         first_at: time of the first good read; None before it.
@@ -181,7 +193,7 @@ class ReadHistory:
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
         steady_since: time of the first read after the newest gap, from which rates are computed.
-        lag_since: time from which the total lag covers the same partitions; None if the lag is not known now.
+        lag_since: time since which the total lag has covered the same partitions; None if the lag is not known now.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -213,13 +225,13 @@ class ReadHistory:
     def add(
         self, at: float, description: GroupDescription | None, offsets: GroupOffsets | None, *, fault: bool = False
     ) -> None:
-        """Add a read of the group. It is ignored if it is not later than the read before.
+        """Add a read of the group. The read is ignored unless it is later than the previous one.
 
         Args:
             at: seconds since the epoch.
-            description: None if the group could not be described or was not described this time.
-            offsets: None if they could not be read or the group has none.
-            fault: True if a part could not be read. No rate is computed across this read.
+            description: description of the group; None if the group was not described in this read.
+            offsets: offsets of the group; None if they could not be read or the group has no offsets.
+            fault: True if a part of the data could not be read. No rate is then computed across this read.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -244,7 +256,7 @@ class ReadHistory:
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
-        """Note that the group no longer exists."""
+        """Mark the group as one that no longer exists."""
         self.gone = True
 
     def _add_description(self, at: float, description: GroupDescription | None) -> None:
@@ -261,7 +273,7 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # During a gap, the group may have had another state.
+            # During a gap, the group may have had another state, so the time since it became Empty is not known.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

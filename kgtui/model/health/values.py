@@ -20,14 +20,14 @@ OBSERVED = "observed"
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Settings for judging the reads of a group.
+    """Settings for computing verdicts from the reads of a group.
 
     Attributes:
         rules: Burrow's settings.
-        commit_interval: assumed time between the commits of a healthy group until its own pace is known, in seconds; by
-            default that of Kafka's `auto.commit.interval.ms`.
-        gap_after: longest time between two reads of a group, in seconds; a longer one is a gap, across which no rate
-            is computed.
+        commit_interval: assumed time between the commits of a healthy group, in seconds, until the actual time is
+            known. The default is the default of Kafka's `auto.commit.interval.ms`.
+        gap_after: if more seconds pass between two reads of a group, the time between them is a gap. No rate is
+            computed across a gap.
     """
 
     rules: Options = DEFAULTS
@@ -36,12 +36,15 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Time that a full window of commits takes in a healthy group with an unknown pace, in seconds."""
+        """Time that a full window of commits takes in a healthy group, in seconds.
+
+        It is used until the group's own commit interval is known.
+        """
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Number of observed commits with a known lag that are needed for WARN: half a window, at least 3."""
+        """Minimum number of observed commits with a known lag for the verdict WARN: half a window, at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -52,22 +55,22 @@ class Lack(Enum):
     """The kind of data that is missing to decide a verdict."""
 
     TIME = "time"
-    """Time: `needs` and `has` are seconds during which the offset does not change."""
+    """Not enough time has been observed. `needs` and `has` are seconds without a change of the offset."""
     COMMITS = "commits"
-    """Commits: `needs` and `has` are numbers of observed commits."""
+    """Not enough commits have been observed. `needs` and `has` are numbers of observed commits."""
     LAG = "lag"
-    """The lag, which is not known; `why` has the reason."""
+    """The lag is not known. `why` has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict worse than the given one that the reads could neither confirm nor exclude.
+    """A verdict that the reads could neither confirm nor exclude. It is worse than the verdict that was given.
 
     Attributes:
         status: the undecided verdict.
         lack: kind of data that is missing.
-        needs: amount of this data that is needed.
-        has: amount of this data so far.
+        needs: amount of data that is needed to decide.
+        has: amount of data so far.
         partitions: number of partitions for which the verdict is undecided.
         why: reason for an unknown lag, such as `forbidden` or `no leader`; `` for other kinds of data.
     """
@@ -99,9 +102,9 @@ class Loss:
     """Records that retention will delete before the group reads them, if all rates stay the same.
 
     Attributes:
-        seconds: time until the first of them is deleted.
-        basis: what the estimate is based on: `retention` (of the topic, with the age of the record) or `log start` (its
-            observed movement).
+        seconds: time until the first unread record is deleted.
+        basis: what the estimate is based on: `retention` (the topic's retention and the age of the record) or `log
+            start` (the observed movement of the log start offset).
         lead: records from the log start to the group's position.
         at_most: True if the loss may come sooner, because the record may be older than observed.
     """
@@ -114,17 +117,20 @@ class Loss:
     at_most: bool = False
 
     SOON = 86_400.0
-    """Time before the loss in which it is an error, in seconds."""
+    """If the expected loss is less than this many seconds away, it is an error."""
     NEAR = 3 * 86_400.0
-    """Time before the loss in which it is reported, in seconds; longer than a weekend."""
+    """If the expected loss is less than this many seconds away, it is reported.
+
+    The time is longer than a weekend, so that somebody can act.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """Changes of the state and of the group epoch while the group was read without a gap.
+    """Changes of the state and the group epoch in the last hour. Times without reads are not included.
 
     Attributes:
-        state_changes: number of reads with another state than the read before.
+        state_changes: number of reads that had another state than the previous read.
         epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
         rebalances: the larger of the epoch increase and the number of observed rebalances.
         seconds: how long the group was watched within the last hour.
@@ -136,17 +142,20 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Rebalances per hour from which a group is flapping, if there were at least `FLAPPING_LEAST`."""
+    """Minimum number of rebalances per hour for a flapping group.
+
+    There must also be at least `FLAPPING_LEAST` rebalances.
+    """
     FLAPPING_LEAST = 3
 
     @property
     def per_hour(self) -> float | None:
-        """Rebalances per hour; None before the group was watched."""
+        """Rebalances per hour; None if the group has not been watched yet."""
         return self.rebalances * 3600 / self.seconds if self.seconds > 0 else None
 
     @property
     def flapping(self) -> bool:
-        """Whether the group is flapping: it rebalances again and again."""
+        """Whether the group is flapping, which means that it rebalances again and again."""
         rate = self.per_hour
         return rate is not None and self.rebalances >= self.FLAPPING_LEAST and rate >= self.FLAPPING
 
@@ -156,8 +165,7 @@ class EmptyPeriod:
     """How long the group has been Empty.
 
     Attributes:
-        seconds: observed time.
-        at_least: True if the group was already Empty at the first read.
+        seconds: observed time in the state Empty. at_least: True if the group was already Empty at the first read.
         expires_in: time until the broker may delete its offsets, in seconds; an upper limit if `at_least` is True. None
             if `offsets.retention.minutes` of the broker is not known.
     """
@@ -167,7 +175,7 @@ class EmptyPeriod:
     expires_in: float | None = None
 
     SOON = 86_400.0
-    """Time before the expiry in which it is a warning, in seconds."""
+    """If offsets may expire within this many seconds, a warning is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +184,10 @@ class PartitionHealth:
 
     Attributes:
         position: committed offset or share-partition start offset; None if there is none.
-        still: observed time since the position changed, in seconds.
-        commits: number of commits or start offsets in the window.
-        complete: fraction of a full window, from 0 to 1.
-        undecided: worse verdicts that could not be decided.
+        still: observed time since the last change of the position, in seconds.
+        commits: number of commits in the window; for a share group, number of start offsets.
+        complete: fraction of a full window that has been observed, from 0 to 1.
+        undecided: verdicts that could not be decided and that are worse than the given one.
         subscribed: whether a member subscribes to the topic; None if it is not known.
     """
 
@@ -202,10 +210,10 @@ class GroupHealth:
     Attributes:
         verdict: verdict by the rules of `kgtui.model.health.judging`.
         basis: what the verdict is based on: `observed`.
-        worst: the partition with the worst status, of several the one with the largest lag; None if every partition is
-            OK.
+        worst: the partition with the worst status; if there are several, the one with the largest lag. None if every
+            partition is OK.
         affected: number of partitions with the worst status.
-        undecided: worse verdicts that could not be decided.
+        undecided: verdicts that could not be decided and that are worse than the given one.
         lag: total lag at the newest read; None if the offsets were never read.
         trend: change of the lag in records per second, negative if it falls; None if it is not known.
         trend_seconds: time over which the trend was computed; 0 without a trend.
@@ -213,10 +221,10 @@ class GroupHealth:
         drain: seconds until the lag is 0 at the current trend; 0 if there is no lag, None if the lag does not fall.
         lost: records that expired before they were read; None if that is not known.
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
-        rebalances: None before two reads of the group's state.
-        holding_up: ids of members that delay a reconciliation → epochs behind the target assignment; None for a static
-            member that has left temporarily.
-        empty: None if the group is not Empty.
+        rebalances: rebalances of the last hour; None until the state has been read twice.
+        holding_up: id of a member that delays a reconciliation → number of epochs that it is behind the target
+            assignment; None for a static member that has left temporarily.
+        empty: how long the group has been Empty; None if it is not Empty.
         seconds: time from the first read to the newest.
         reads: number of reads that succeeded.
         failed: number of reads that failed.
@@ -254,5 +262,8 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """The most specific status: that of the worst partition or, if every partition is OK, of the group."""
+        """The most specific status: that of the worst partition.
+
+        If every partition is OK, it is the status of the group.
+        """
         return self.worst.status if self.worst is not None else self.verdict.status
