@@ -1,4 +1,7 @@
-"""Gold `baseline`: compare each hour of a group with the same hours before, by median and median absolute deviation."""
+"""Gold `baseline`: for each group, compare lag and rates of each hour with the same hour in earlier weeks or days.
+
+The normal value is the median of the earlier hours. Its spread is their median absolute deviation (MAD).
+"""
 
 from __future__ import annotations
 
@@ -15,27 +18,29 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""Number of earlier weeks whose same hour of the week is compared."""
+"""Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
 DAYS = 14
-"""Number of earlier days whose same hour of the day is compared, while fewer than `FEWEST` weeks are known."""
+"""Number of earlier days. If fewer than `FEWEST` weeks are known, the same hour of each of these days is used instead.
+"""
 FEWEST = 3
-"""Smallest number of earlier hours from which a normal value is computed."""
+"""Minimum number of earlier hours for computing a normal value. With fewer hours, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of the column `basis`."""
+"""Values of the column `basis`: which earlier hours were compared."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
-"""Hours from 1 January 1970, a Thursday, to the first Monday."""
+"""Hours from the epoch (1 January 1970, a Thursday) to the Monday after it."""
 _SIGMA_PER_MAD = 1.4826
 """Standard deviation of a normal distribution, divided by its median absolute deviation."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Columns of `lag` that are compared, each with the smallest standard deviation that is assumed.
+"""Columns of gold `lag` that are compared, each with its minimum standard deviation.
 
-Without it, any change of a small number would look large.
+If the computed deviation is smaller, the minimum is used. Otherwise, any change of a small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""The standard deviation is assumed to be at least this fraction of the normal value."""
+"""Minimum standard deviation as a fraction of the normal value. If the computed deviation is smaller, this one is used.
+"""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | None = None) -> DataFrame:
@@ -43,7 +48,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` from before `since`, to compare with.
+        before: rows of `baseline` for days before `since`; their hours are compared with the new ones.
         since: first day to return.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
@@ -56,7 +61,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
 
 def _hourly_medians(lag: DataFrame) -> DataFrame:
-    """Return the medians of lag and rates over the minutes of each hour, per group."""
+    """Return one row per group and hour, with the medians of lag and rates over the minutes of the hour."""
     hour = F.floor(F.unix_seconds("minute") / _HOUR)
     return (
         lag.filter(F.col("topic").isNull())
@@ -72,7 +77,7 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add the arrays `weeks` and `days`: the values of the same hour in the weeks, and on the days, before."""
+    """Add the arrays `weeks` and `days`: values of the same hour in the weeks before and on the days before."""
     then = past.select(
         F.col("group").alias("then_group"),
         _hours_since_epoch("hour").alias("then"),
@@ -92,7 +97,7 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add normal, spread and deviation of each series, with the `basis` and the number of `hours` compared."""
+    """Add the normal value, spread and deviation of each series, the `basis`, and the number of compared `hours`."""
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({
         "basis": F.when(weeks, HOUR_OF_WEEK).when(days, HOUR_OF_DAY),
@@ -111,7 +116,7 @@ def _with_deviations(rows: DataFrame) -> DataFrame:
 
 
 def _absolute_deviations(middle: Column) -> Column:
-    """Return the sorted distances of `values` from a number."""
+    """Return the absolute differences between the column `values` and a number, sorted."""
     return F.array_sort(F.transform("values", lambda value: F.abs(value - middle)))
 
 

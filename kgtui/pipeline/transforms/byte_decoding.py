@@ -1,8 +1,9 @@
 """Convert big-endian bytes to integers with Spark expressions.
 
-Spark has no cast from binary to a number, and `conv(hex(…))` is slow. But CRC-32 maps four bytes one-to-one to their
-checksum, and it is linear over XOR. So the value of four bytes is the XOR of four table entries, one for each byte of
-their checksum (`crc32_inverse_tables`).
+Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. But Spark has a fast CRC-32, and the CRC-32 of
+four bytes can be inverted, because no two values of four bytes have the same checksum. CRC-32 is also linear over XOR.
+So four lookups are enough, one for each byte of the checksum: the XOR of the four table entries is the value of the
+four bytes (see `crc32_inverse_tables`).
 """
 
 from __future__ import annotations
@@ -22,32 +23,37 @@ _POLYNOMIAL = 0xEDB88320
 
 
 def uint32_at(data: Column, position: Column) -> Column:
-    """Return four bytes of binary data as an unsigned number; the first byte has position 1.
+    """Return the four bytes at a position of binary data as an unsigned number; the first byte has position 1.
 
-    If the data has fewer bytes there, the result is arbitrary, so the caller must check the length.
+    If the data ends before the fourth byte, the result is arbitrary, so the caller must check the length.
     """
-    checksum = F.crc32(F.substring(data, position, F.lit(4)))  # used four times below, computed once by Spark
+    checksum = F.crc32(F.substring(data, position, F.lit(4)))  # used four times below, but Spark computes it only once
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
     return reduce(lambda value, part: value.bitwiseXOR(part), others, lowest)
 
 
 def int64_at(data: Column, position: Column) -> Column:
-    """Return eight bytes of binary data as a signed number; the first byte has position 1."""
+    """Return the eight bytes at a position of binary data as a signed number; the first byte has position 1."""
     return F.shiftleft(uint32_at(data, position), 32).bitwiseOR(uint32_at(data, position + 4))
 
 
 def _table(index: int) -> Column:
-    """Return a table as one string literal that Spark parses while planning: an array would bloat the plan."""
+    """Return one of `crc32_inverse_tables` as an array column.
+
+    It is written as one string literal, which Spark parses while it plans the query. An array of 256 literals would
+    make the plan much larger.
+    """
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables of 256 numbers, for the bytes of a checksum from the lowest to the highest.
+    """Return four tables of 256 numbers, one table for each byte of a checksum, beginning with the lowest byte.
 
-    The XOR of the four entries that a checksum's bytes select is the big-endian value of the checksummed bytes.
+    Each byte of a checksum selects one entry of its table. The XOR of these four entries is the big-endian value of the
+    four bytes that have this checksum.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -56,7 +62,7 @@ def crc32_inverse_tables() -> tuple[list[int], ...]:
 
 
 def _invert(checksum: int) -> int:
-    """Return the big-endian value of the four bytes that have this CRC-32."""
+    """Return the big-endian value of the four bytes whose CRC-32 is `checksum`."""
     state = checksum ^ _UINT32_MAX
     for _ in range(32):
         state = ((state ^ _POLYNOMIAL) << 1 | 1) & _UINT32_MAX if state >> 31 else state << 1

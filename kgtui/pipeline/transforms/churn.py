@@ -1,6 +1,6 @@
-"""Gold `churn`: how often each group rebalanced per hour, and how long it was held up by that.
+"""Gold `churn`: how often each group rebalanced in each hour, and how long these rebalances held up the group.
 
-It combines the changes that polls recorded with the rebalances that were decoded from `__consumer_offsets`.
+The table combines two sources: changes that polls have recorded, and rebalances decoded from `__consumer_offsets`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 def churn(
     timeline: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
 ) -> DataFrame:
-    """Compute the gold table `churn`. Each source may miss rebalances, so the larger of the two counts is used.
+    """Compute the gold table `churn`. If the two sources count differently, the larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -68,7 +68,7 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Count the silver rebalances per group and hour, by the hour in which they began."""
+    """Count the rows of silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -81,14 +81,18 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _write_rates(lag: DataFrame) -> DataFrame:
-    """Return the average rate_in (records/s) of each group and hour."""
+    """Return the average `rate_in` (records/s, from gold `lag`) per group and hour."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
     return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(F.avg("rate_in").alias("rate_in"))
 
 
 def _with_rate(rows: DataFrame) -> DataFrame:
-    """Add `per_hour`, `records_held_up`, `source` and `flapping`, which is defined by `RebalanceRate`."""
+    """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
+
+    A group is flapping if both of its numbers of rebalances, in total and per hour, reach the limits of
+    `RebalanceRate`.
+    """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
@@ -111,9 +115,10 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Count the changes that recorded tables show, per group and hour with any change.
+    """Count changes to groups in recorded tables, per group and hour. Hours without any change have no row.
 
-    A change across a gap between polls is not counted, because it may have happened any number of times.
+    Changes between the last poll before a gap and the first poll after it are not counted, because their number is
+    unknown.
 
     Returns:
         group, hour (ms), rebalances, state_changes, epoch_steps, members_joined, members_left, partitions_moved,
@@ -133,7 +138,8 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         F.max("has_epoch").alias("has_epoch"),
         F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
     )
-    # A member that joins or leaves implies a rebalance, even if no poll saw the group in that state.
+    # A member that joins or leaves causes a rebalance, even if no poll saw the group rebalance. A rebalance may be
+    # counted in several ways, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -148,7 +154,10 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return hour, covered_seconds, covered_from and covered_to: how much of each hour polls without gaps cover."""
+    """Return one row per hour that says how much of the hour is covered by polls; gaps between polls are not counted.
+
+    Its columns are hour, covered_seconds, covered_from and covered_to.
+    """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -158,7 +167,10 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Count state changes, entered rebalances and epoch steps, by the rules of `kgtui.model.health.read_history`."""
+    """Count changes of state, rebalances that begin, and steps of the group epoch, each at the poll that saw it.
+
+    The rules are those of `kgtui.model.health.read_history`.
+    """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
     changes = rows.filter(~F.col("gone")).select(
@@ -174,7 +186,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Count members that joined and left; all of them at one poll are one shuffle."""
+    """Count members that joined and left. All joins and leaves seen by the same poll count as one shuffle."""
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -206,7 +218,11 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 
 
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
-    """Return the seconds from each poll that saw a rebalance to the next change, or to the last poll before a gap."""
+    """Return how many seconds of each hour each group spent rebalancing.
+
+    A rebalance lasts from the poll that saw it to the next recorded change of the group; if a gap between polls comes
+    first, it ends at the last poll before the gap.
+    """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
     spans = spans.filter(_is_rebalancing() & ~F.col("gone"))
@@ -214,12 +230,12 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return whether the poll follows another without a gap, so that a change happened between these two."""
+    """Return whether there is no gap between the poll of a row and the poll before it."""
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split the spans `from` … `to` (ms) at full hours, and add hour, seconds, begin and finish."""
+    """Split the spans from `from` to `to` (ms) at full hours, and add hour, seconds, begin and finish to each part."""
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     pieces = pieces.withColumns({

@@ -1,7 +1,7 @@
-"""Gold `cleanup`: groups and families of groups that are unused at the end of each day.
+"""Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-It combines two sources, which give the same columns (see `recorded_activity`): what polls recorded, and the records
-decoded from `__consumer_offsets`.
+The table combines two sources with the same columns: `recorded_activity` from polls, and `decoded_activity` from
+records of `__consumer_offsets`. A family consists of the groups whose ids have the same prefix.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 OFFSETS_RETENTION = 604_800
-"""Default of the broker option `offsets.retention.minutes`, in seconds."""
+"""Default value of the broker option `offsets.retention.minutes`, converted to seconds."""
 IDLE = 86_400
-"""Shortest time without members and commits after which a group counts as unused, in seconds."""
+"""A group is unused when it has had no members and no commits for this time, in seconds."""
 
 _DAY = 86_400
 _EMPTY = "Empty"
@@ -56,7 +56,7 @@ def cleanup(
         decoded: result of `decoded_activity`.
         since: first day to return.
         offsets_retention: seconds for which brokers keep the offsets of a group without members.
-        idle: seconds without members and commits after which a group counts as unused.
+        idle: a group is unused when it has had no members and no commits for this time, in seconds.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
     groups = groups.withColumn("unused", _is_unused(idle)).withColumn("expires_at", _expires_at(offsets_retention))
@@ -78,9 +78,12 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id by its first separator, as in the tree: `team-007.settle` → `team-007.*`."""
+    """Return the family of a group id: `team-007.settle` → `team-007.*`; null if it has none.
+
+    The family is the prefix up to the first separator, as in the tree of groups on the screen.
+    """
     family = F.lit(None).cast("string")
-    for separators in reversed(FAMILY_SEPARATORS):  # the last match wins
+    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because a later match replaces an earlier one
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
@@ -89,7 +92,11 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join both sources, one row per group and day. On recorded days, only groups that were listed then exist."""
+    """Join both sources into one row per group and day.
+
+    On a day with polls, groups that are only in decoded records are left out, because the polls show that these groups
+    no longer exist.
+    """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
     recorded = recorded.select("day", "group", *(F.col(name).alias(f"recorded_{name}") for name in columns))
@@ -102,8 +109,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Both sources give the latest possible time. Decoded records are closer to the true time, because a recording may
-    # have begun later.
+    # In both sources, these are the latest possible times. Decoded records take precedence because they are closer to
+    # the true time: a recording may have begun after it.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -120,10 +127,10 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
+    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211; null for never.
 
-    Retention counts from the last commit, for classic groups from when they became Empty. Offsets of share groups do
-    not expire.
+    The retention time begins with the last commit or, in classic groups, when the group became Empty. Offsets of share
+    groups do not expire.
     """
     by_commit = F.coalesce("last_commit", "quiet_since")
     base = (
@@ -135,7 +142,7 @@ def _expires_at(retention: int) -> Column:
 
 
 def _families(groups: DataFrame) -> DataFrame:
-    """Return one row per day and family, with the number of its groups and of its unused groups."""
+    """Return one row per day and family, with the number of groups and the number of unused groups in the family."""
     return groups.groupBy("day", "family").agg(
         F.lit("family").alias("kind"),
         F.col("family").alias("name"),
@@ -162,7 +169,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
     }).transform(conform, CLEANUP)  # fmt: skip
 
 
-# -- activity by recorded tables -------------------------------------------------------------------------------------
+# -- last activity of each group, according to recorded tables -------------------------------------------------------
 
 
 def recorded_activity(
@@ -172,11 +179,12 @@ def recorded_activity(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: first day to return; earlier rows are used to find a group's last activity.
+        since: first day to return. Rows of earlier days are used only to find a group's last activity.
 
     Returns:
-        day, group, type, state, members; last_commit, quiet_since, empty_since (ms; the last two are the latest
-        possible times); partitions, topics, lag; `first` and `at` (ms), the times of the first and the last poll used.
+        day, group, type, state, members, partitions, topics, lag; and these times in milliseconds: last_commit;
+        quiet_since and empty_since, the latest possible times when the group became quiet and Empty; `first` and `at`,
+        the times of the first and the last poll that the row is based on.
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -206,7 +214,10 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since`, when the group's current Empty state began, and `first`, when the group was first seen."""
+    """Add `empty_since`, when the current state Empty began, and `first`, the first poll that saw the group.
+
+    If the current state is not Empty, `empty_since` is null.
+    """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -218,9 +229,9 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at`, the last poll that saw a changed position, and `seen_at`, the first poll that saw the partition.
+    """Add `moved_at`, the last poll that saw a new position, and `seen_at`, the first poll that saw the partition.
 
-    If the position changed during a gap, `moved_at` is the first poll after the gap.
+    If the position changed in a gap between polls, `moved_at` is the first poll after the gap.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -232,7 +243,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
     }).drop("moves")  # fmt: skip
 
 
-# -- activity by silver tables ---------------------------------------------------------------------------------------
+# -- last activity of each group, according to silver tables ---------------------------------------------------------
 
 
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
@@ -241,8 +252,9 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
     The columns are those of `recorded_activity`.
 
     Args:
+        commits: silver `commits`.
         events: silver `group_events`.
-        days: columns `day` and `at`; records after `at` (ms) are ignored for this day.
+        days: columns `day` and `at`. For each day, records after the time `at` (ms) are ignored.
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -264,9 +276,10 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return, per day and group, the last commit and the number of partitions and topics with a committed offset.
+    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets.
 
-    The commits of each day are reduced to the last one per partition first, so that a long history is read only once.
+    First, the commits of each day are reduced to the last commit per partition, so that a long history is read only
+    once, and not once per day.
     """
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
@@ -290,7 +303,7 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return type, number of members, last change and existence per day and group."""
+    """Return one row per day and group: its type, number of members, last change, and whether the group exists."""
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))
     newest = F.struct("tombstone", "type", "members", "time", F.unix_millis("state_time").alias("state_time"))

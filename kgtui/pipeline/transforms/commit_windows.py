@@ -1,12 +1,12 @@
 """Build windows of each partition's latest commits, from which gold `health` computes its verdicts.
 
-Polls do not see commits: a changed position stands for a commit at the poll that saw it, and an unchanged position for
-the last commit's time, as in `kgtui.model.health.judging`. A window starts again after a gap and when a partition
-appears again, because the commits in between are unknown.
+A window comes from one of two sources. The first source is polls, which see positions but no commits. If a poll sees a
+new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
+after a gap between polls, and when a partition is seen again after it was gone, because commits may be missing.
 
-Silver `commits` also contain commits of an unchanged offset, but a compacted topic keeps only the last commit of older
-ones. So a window of silver commits is used only if it is full, begins after the latest gap between polls, ends with the
-position that the poll saw, and records were read up to the time of that poll.
+The second source is silver `commits`. It also contains commits that do not change the offset, but it may be incomplete,
+because the topic is compacted. So a window of silver commits is used only if it is full, begins after the latest gap
+between polls, and ends with the position that the poll saw, and if records were read up to the time of that poll.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from kgtui.model.verdict import Options
 
 COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
-"""Type of an entry of the column `commits`; `at` is in milliseconds."""
+"""Spark type of the entries in the column `commits`; `at` is in milliseconds."""
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
-"""Fraction of `Options.offset_refresh` after which another log end is taken, as in the model."""
+"""The log end for a commit's lag is refreshed after this fraction of `Options.offset_refresh`, as in the model."""
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
 _STATE = (
@@ -47,7 +47,7 @@ _STATE = (
 
 
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
-    """Return the window of each partition at some polls, from recorded `partitions`.
+    """Return the window of each partition at some polls, computed from the recorded table `partitions`.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -55,9 +55,9 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
     Returns:
         at, group, topic, partition, kind, position, lag, missing; `commits`: array of `COMMIT`, oldest first; `moves`:
-        number of positions seen; `lowest_end`: lowest log end in the time of the window; `now`: same as `at`;
-        steady_since; `first_read`: first poll that saw a position; `still_since`: poll since which a share partition
-        has had lag and no acknowledgement.
+        number of different positions seen one after another; `lowest_end`: lowest log end during the window; `now`:
+        same as `at`; steady_since; `first_read`: first poll that saw a position; `still_since`: for share partitions,
+        the poll since which there has been lag but no acknowledgement.
     """
     rows = (
         with_state_after_gaps(partitions, timeline, PARTITION_KEY)
@@ -83,7 +83,11 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, per time and keyframe, the polls `from` … `to` whose log ends the model would keep in its ring."""
+    """Return the ranges of polls whose log ends are compared with a window, one row per time `at` and keyframe.
+
+    A range begins at the poll `from` and ends at the poll `to`. It has the polls whose log ends the model would still
+    keep at the time `at`.
+    """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
     within = F.col("poll_number").between(F.col("number") - reach, F.col("number"))
@@ -96,9 +100,9 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add to each poll of a partition the commits observed so far: `commits`, `moves` and `first_read`.
+    """Add the columns `commits`, `moves` and `first_read`, which describe the commits observed up to each poll.
 
-    As in Burrow, the lag of a commit is counted from a log end that is `offset_refresh` seconds old.
+    As in Burrow, the lag of a commit is computed with a log end that is about `offset_refresh` seconds old.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -106,7 +110,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     last = F.last("counts", ignorenulls=True).over(earlier)
     end = F.last("log_end", ignorenulls=True).over(refreshed)
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
-    # For share partitions, only reads with a lag count: the broker reports it.
+    # Reads of share partitions count only if they have a lag. It is reported by the broker, and may be missing.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     rows = rows.withColumn("counts", counts)
     moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
@@ -123,7 +127,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`: the poll since which a share partition has had lag without any acknowledgement."""
+    """Add `still_since`: for share partitions, the poll since which there has been lag but no acknowledgement."""
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -137,7 +141,7 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _lag(end: Column, position: Column) -> Column:
-    """Return the distance of two offsets, never negative; null if the log end is unknown."""
+    """Return log end minus position, but never less than 0; null if the log end is unknown."""
     return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))
 
 
@@ -147,14 +151,14 @@ def _lag(end: Column, position: Column) -> Column:
 def with_silver_commits(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, timeline: DataFrame, options: Options
 ) -> DataFrame:
-    """Replace the windows of `observed_windows` by windows of silver commits where those are complete.
+    """Replace windows of `observed_windows` with windows of silver commits, if the silver commits are complete.
 
-    Adds `exact`: whether a window was replaced.
+    It also adds the column `exact`, which says whether the window of a row was replaced.
 
     Args:
         observed: result of `observed_windows`.
         commits: silver `commits`.
-        partitions: recorded `partitions`, for their log ends.
+        partitions: recorded table `partitions`, used for log ends.
     """
     rings = with_timeline(partitions, timeline).transform(_commit_rings, commits, options)
     read_until = commits.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
@@ -173,7 +177,10 @@ def with_silver_commits(
 
 
 def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
-    """Return, for each commit, the window that ends with it, by the rules of `CommitRing`; empty after a tombstone."""
+    """Return one row per commit, with the window that ends with this commit, by the rules of `CommitRing`.
+
+    The window of a tombstone is empty.
+    """
     records = commits.select(
         *PARTITION_KEY,
         F.coalesce(F.unix_millis("commit_time"), F.unix_millis("record_time")).alias("at"),
@@ -193,13 +200,13 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
     )
     commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # A tombstone is the first row of a lifetime; its commit is null, which collect_list leaves out.
+    # Each lifetime begins with a tombstone, whose `commit` is null. collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     return in_order.withColumn("commit", commit).select(*PARTITION_KEY, "at", "record_offset", ring.alias("ring"))
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame) -> DataFrame:
-    """Add `end`, the newest log end that a poll saw before each commit."""
+    """Add `end` to each commit: the newest log end that a poll had seen before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     both = commits.withColumn("is_query", F.lit(True)).unionByName(ends, allowMissingColumns=True)
     order = Window.partitionBy(*_LOG).orderBy("at", F.col("is_query").isNotNull())

@@ -1,4 +1,7 @@
-"""Gold `forecast`: when the lag will be caught up, and whether unread records expire first, from gold `lag`."""
+"""Gold `forecast`: when each group will have caught up, and whether its unread records will be deleted before that.
+
+It is computed from gold `lag`.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,9 @@ HOUR = 3_600
 
 _KEY = ("group", "topic", "partition")
 _NOISE = 0.1
-"""A group counts as slower than its log only if it falls behind by at least this fraction of the written records.
+"""A group counts as falling behind only if it leaves at least this fraction of the written records unread.
 
-Between two commits, a group that keeps up can appear slower by up to this fraction.
+A smaller fraction proves nothing: even a group that keeps up may seem this much slower between two commits.
 """
 
 
@@ -31,7 +34,7 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date 
     """Compute the gold table `forecast`.
 
     Args:
-        lag: the gold table, beginning a day before `since`, because the speed of deletion is measured over a day.
+        lag: the gold table, beginning one day before `since`, because the deletion rate is measured over a whole day.
         retention: topic and retention_seconds of the topics whose retention is known and limited.
         since: first day to return.
     """
@@ -45,9 +48,10 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date 
 
 
 def _with_deletion_rate(lag: DataFrame) -> DataFrame:
-    """Add `deletion_rate`, by how many records per second the log start moved between its first and its last jump.
+    """Add `deletion_rate`, the number of records per second that retention deletes, measured by the log start.
 
-    Retention deletes whole segments, so the log start jumps now and then (see `rates.deletion`).
+    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one,
+    as in `kgtui.model.health.rates.deletion`.
     """
     order = Window.partitionBy(*_KEY, "steady_since").orderBy("minute")
     jumped = F.col("log_start") > F.lag("log_start").over(order)
@@ -61,7 +65,10 @@ def _with_deletion_rate(lag: DataFrame) -> DataFrame:
 
 
 def _hours(lag: DataFrame, since: date | None) -> DataFrame:
-    """Aggregate the minutes of each hour since its last gap: last values, regression of lag, and rates of change."""
+    """Return one row per hour with the last values, the regression of lag over time, and the rates of change.
+
+    If there are gaps in an hour, only the minutes after the last gap count.
+    """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
     newest = F.max("steady_since").over(Window.partitionBy(*_KEY, "hour"))
@@ -83,7 +90,7 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add trend, trend_error and drain_seconds, by the rules of `slope` and `drain` in `kgtui.model.health.rates`."""
+    """Add trend, trend_error and drain_seconds by the rules of `kgtui.model.health.rates` (`slope` and `drain`)."""
     enough = (F.col("reads") >= LEAST) & (F.col("sxx") > 0)
     residuals = F.greatest(F.col("syy") - F.col("slope") ** 2 * F.col("sxx"), F.lit(0.0))
     rows = rows.withColumns({
@@ -96,9 +103,11 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add when retention reaches unread records, and whether that is before they are read (see `rates.loss_to_come`).
+    """Add `loss_seconds`, the time until retention deletes unread records, and `at_risk`, whether they are lost.
 
-    It is the earlier of two estimates: by the topic's retention time, and by the movement of the log start.
+    The time is the smaller of two estimates: one from the topic's retention time, one from the deletion rate. Records
+    are at risk if the group will not have caught up by then. The rules are those of
+    `kgtui.model.health.rates.loss_to_come`.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -123,7 +132,10 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Set the loss columns of a group's own row to those of its partition that loses records first."""
+    """Copy the forecast of loss from a group's partition that will lose records first to the row of the whole group.
+
+    The row of the whole group is the one without a topic.
+    """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -136,10 +148,10 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert forecasts to rows of gold `forecast`, with points in time in addition to remaining seconds."""
+    """Convert forecasts to rows of gold `forecast`, and add `drained_at` and `loss_at`, the forecast points in time."""
 
     def time_after(name: str) -> Column:
-        # A trend close to zero ends in a year that a timestamp cannot represent.
+        # With a trend close to zero, the year would be too large for a timestamp. Times after a century are null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 
@@ -150,5 +162,5 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def _seconds(name: str) -> Column:
-    """Convert a timestamp column to seconds since the epoch, with milliseconds."""
+    """Convert a timestamp column to seconds since the epoch, with a precision of milliseconds."""
     return F.unix_millis(name) / 1000

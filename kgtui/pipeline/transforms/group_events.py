@@ -1,4 +1,4 @@
-"""Silver `group_events`: rows for the 20 types of records that are not offset commits, and the column `created`."""
+"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit (20 record types)."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Value of the column `about` for the part of a record type's name after `_GROUP_`; `other` for all others."""
+"""Value of the column `about`, by the part of the record type's name after `_GROUP_`. For other names it is `other`."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Kafka's `MemberState` of consumer and streams groups; members of share groups are always STABLE."""
+"""Names of Kafka's `MemberState` by number, for consumer and streams groups. In share groups it is always STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return the columns of `group_events` for a record, without its position and `created`; times are in milliseconds.
+    """Return the columns of `group_events` for a record, except for the record's position and the column `created`.
 
-    Columns that are null are left out.
+    Columns that would be null are left out. Times are in milliseconds since the epoch.
     """
     group_type, about = _type_and_about(record.type)
     row = {
@@ -53,7 +53,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def _type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the group type that writes such records, and what the record is about."""
+    """Return the type of the groups that have such records, and the value of the column `about`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")
@@ -61,7 +61,7 @@ def _type_and_about(record_type: RecordType) -> tuple[str, str]:
 
 
 def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a classic group's GroupMetadata record."""
+    """Return the columns that are specific to the GroupMetadata record of a classic group."""
     members = classic_members(record)
     ids = [member.member_id for member in members]
     since = value["currentStateTimestamp"]
@@ -79,7 +79,7 @@ def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, A
 
 
 def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
-    """Return the assignment as JSON; None if the members' bytes are not in the format of Kafka's consumer."""
+    """Return the assignment of all members as JSON; None if it is not in the format of Kafka's consumer."""
     assignments = {member.member_id: member.assignment for member in members}
     if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
         return None
@@ -92,7 +92,7 @@ def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | Non
 
 
 def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str) -> dict[str, Any]:
-    """Return the columns of a record of a consumer, share or streams group."""
+    """Return the columns that are specific to records of consumer, share and streams groups."""
     if about == "group":
         return {"epoch": value["Epoch"]}
     if about == "member":
@@ -119,7 +119,7 @@ def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str
 
 
 def _partition_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return partitions as `topic id-partition`, and active tasks of streams groups as `subtopology-partition`."""
+    """Return the names of partitions (`topic id-partition`) or of streams groups' tasks (`subtopology-partition`)."""
     return sorted(f"{_topic_or_subtopology(row)}-{partition}" for row in rows for partition in row["Partitions"])
 
 
@@ -129,10 +129,13 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """Return all events of some groups with `created` set: whether a group's record was the first after its creation.
+    """Set the column `created`: whether a record about a group is the first one after the group was created.
 
-    That is the first record after a tombstone, or the first of all if its epoch is 0 or 1. For any other first record
-    it is null, because earlier records may have been compacted away.
+    This is true of the first record after a tombstone, and of the very first record if its epoch is 0 or 1. If the very
+    first record has a higher epoch, the column is null, because compaction may have removed earlier records.
+
+    Args:
+        events: all events of some groups.
     """
     order = Window.partitionBy("record_partition", "group").orderBy("record_offset")
     before = F.lag("tombstone").over(order)

@@ -1,7 +1,7 @@
-"""Gold `health`: Burrow's verdict on each group and partition per window of time.
+"""Gold `health`: the status of each group and partition by Burrow's rules, one verdict per window of five minutes.
 
-The rules are those of `kgtui.model.verdict` (from commits) and `kgtui.model.health.judging` (from polls), written as
-Spark expressions over the columns that `commit_windows` gives.
+The rules for commits are those of `kgtui.model.verdict`, and the rules for positions seen by polls are those of
+`kgtui.model.health.judging`. Here they are written as Spark expressions over the columns of `commit_windows`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.verdict import Options
 
 WINDOW_SECONDS = 300
-"""Seconds from one verdict to the next."""
+"""Default time from one verdict to the next, in seconds."""
 
 COMMITS = "commits"
-"""Value of the column `basis` for a verdict computed from silver commits."""
+"""Value of the column `basis` for verdicts that are computed from silver `commits`."""
 
 _DEFAULT = Watching()
 _SLOT = ("at", "slot", "at_before", "steady_since", "group")
@@ -55,9 +55,9 @@ def health(
 
     Args:
         timeline: result of `poll_timeline`.
-        commits: silver `commits`, which are used instead of observed positions where they are complete.
-        before: rows of `health` of the day before `since`, from which a bad status may continue.
-        since: first day to return; windows may begin in earlier rows.
+        commits: silver `commits`. Where these are complete, they are used instead of positions seen by polls.
+        before: rows of `health` for the day before `since`, because a bad status may have begun there.
+        since: first day to return. The first windows of this day also use earlier rows.
         seconds: time from one verdict to the next.
     """
     times = time_slots(timeline, seconds, since)
@@ -77,10 +77,10 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status` and `undecided` (numbers of `Status`), `complete` and `basis` of each partition's window.
+    """Add `status`, `undecided`, `complete` and `basis` to each partition's window. The first two are `Status` numbers.
 
     Args:
-        rows: windows that polls saw or, where `exact` is true, windows of silver commits.
+        rows: windows from `commit_windows`: of silver commits if `exact` is true, else of positions seen by polls.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
     rows = rows.withColumn("basis", F.lit(OBSERVED))
@@ -95,12 +95,15 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------
-# A window is in the columns `commits`, `lag`, `lowest_end` and `now` (see `observed_windows`). The rules have the names
-# of those in `kgtui.model.verdict`.
+# Each rule is an expression over the columns of a window: `commits`, `lag`, `lowest_end` and `now` (see
+# `observed_windows`). Each rule has the same name as in `kgtui.model.verdict`.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
-    """Return the number of a partition's `Status` from silver commits (`judge_partition`)."""
+    """Return the number of a partition's `Status`, computed from silver commits.
+
+    The rules are those of the model's `judge_partition`.
+    """
     lagging = (
         F.when(_ceased() & ~_lately_caught_up(), Status.STOP)
         .when(_rewound(), Status.REWIND)
@@ -112,12 +115,15 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return how full a window of commits is, 0 to 1."""
+    """Return the number of commits in a window, divided by the number of commits in a full window."""
     return F.size("commits") / options.intervals
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition from the positions that polls saw (`judge_observed`)."""
+    """Return the struct (status, undecided) of a partition, from positions seen by polls.
+
+    The rules are those of the model's `judge_observed`.
+    """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
     stop = halted & waited & ~_lately_caught_up()
@@ -136,9 +142,10 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a share partition (`judge_share`).
+    """Return the struct (status, undecided) of a share partition, by the rules of the model's `judge_share`.
 
-    WARN is only ever `undecided`: it would need every lag of the last window, but only changes are recorded.
+    The status is never WARN, because that would require all lags of the last window, and only changes are recorded.
+    Instead, `undecided` is WARN.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -177,7 +184,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the seconds that a full window of commits takes at the pace seen so far (`Observed.full_window`)."""
+    """Return the duration, in seconds, of a full window of commits at the pace seen so far.
+
+    The rule is that of the model's `Observed.full_window`.
+    """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
     pace = F.when(F.col("moves") > 2, observed).otherwise(watching.commit_interval)
@@ -194,7 +204,7 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return whether an offset decreased and no later commit reached the earlier offset again."""
+    """Return whether the offset decreased, and no later commit has reached the offset from before the decrease."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -227,7 +237,7 @@ def _lag_never_fell() -> Column:
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return the rows of partitions that are not OK, and one row per group by the rules of the model's `roll_up`."""
+    """Return one row per group, by the rules of the model's `roll_up`, and one row per partition that is not OK."""
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     worst = F.max(F.when(has_offsets, F.col("status")))
     bad = F.when(has_offsets & (F.col("status") > Status.OK), F.struct(*_partition_row()))
@@ -241,7 +251,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if the basis of any partition is
+        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any of its partitions is `observed`
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
     return rows.select(*_SLOT, "row.*")
@@ -285,25 +295,25 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
 
 
 def _status_name(number: Column) -> Column:
-    """Return the name of a `Status`; null for null."""
+    """Return the name of a `Status` by its number; null if the number is null."""
     names = F.create_map(*(F.lit(part) for status in Status for part in (status.value, status.name)))
     return F.element_at(names, number)
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return the undecided status if it is worse than the given one, else null; all errors count as equally bad."""
+    """Return `undecided` if it is worse than `status`, else null. STOP, STALL and all other errors are equally bad."""
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 
 
 def _row(columns: dict[str, Column]) -> list[Column]:
-    """Return the columns `_ROW` in order; those that are not given are null."""
+    """Return all columns of `_ROW` in their order. Columns that are not given are null."""
     types = {column.name: TYPES[column.type] for column in HEALTH.columns}
     return [columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW]
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`, the first of the consecutive windows, without a gap between them, whose status is bad."""
+    """Add `bad_since`, the time since when the status has been bad in all windows, without a gap between them."""
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")
     bad, at = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("at")

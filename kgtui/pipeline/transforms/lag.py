@@ -43,7 +43,7 @@ def lag(
 
     Args:
         timeline: result of `poll_timeline`.
-        since: first day to return; earlier rows are used for the time lag and for the rates of the first minute.
+        since: first day to return. Earlier rows are used only for time lags, and for the rates of the first minute.
     """
     minutes = time_slots(timeline, MINUTE, since)
     rows = with_timeline(partitions, timeline).transform(with_log_growth)
@@ -68,10 +68,12 @@ def lag(
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
-    """Add position, lag, lead and lost as `kgtui.model.offsets` defines them, and `missing`: the lag is unknown.
+    """Add position, lag, lead, lost and error, as defined in `kgtui.model.offsets`, and `missing`.
+
+    `missing` is true if the lag should be known but is not, for example because a broker did not answer.
 
     Args:
-        rows: rows of recorded `partitions`.
+        rows: rows of the recorded table `partitions`.
     """
     share, without_error = F.col("kind") == "share", F.coalesce("error", F.lit(0)) == 0
     position = F.when(share, F.col("spso")).otherwise(F.col("committed"))
@@ -88,12 +90,15 @@ def with_lag(rows: DataFrame) -> DataFrame:
 
 
 def _at_least_zero(records: Column) -> Column:
-    """Replace negative numbers by 0 and keep null, which `greatest` alone would turn into 0."""
+    """Replace negative numbers with 0, and keep null. (`greatest` alone would replace null with 0.)"""
     return F.when(records.isNotNull(), F.greatest(records, F.lit(0).cast("long")))
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
-    """Add rate_in and rate_out (records/s) since the slot before; null after a gap and if the offset decreased."""
+    """Add `rate_in` and `rate_out`: records written and consumed per second, since the slot before.
+
+    They are null after a gap between polls, and if the offset has decreased.
+    """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)
     is_next_slot = (before == F.col("at_before")) & (before >= F.col("steady_since"))
@@ -112,12 +117,14 @@ def with_rates(rows: DataFrame) -> DataFrame:
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
-    """Add `generation`, the number of times the log end decreased, and the log end `before` at the poll `before_at`.
+    """Add `generation`, `before` and `before_at`, which describe how the log of a partition grew.
 
-    The last two are null if the log end at the poll just before is unknown, or has not changed since.
+    `generation` is the number of times that the log end has decreased so far. If the log has grown since the poll just
+    before, `before` is the log end at that poll, and `before_at` is the time of that poll; otherwise both are null.
 
     Args:
-        rows: rows of recorded `partitions`, joined by `with_timeline`. All groups see the same log end at a poll.
+        rows: rows of the recorded table `partitions`, joined by `with_timeline`. At each poll, all groups have the same
+            log end for a partition.
     """
     order = Window.partitionBy(*_LOG).orderBy("poll")
     earlier = order.rangeBetween(Window.unboundedPreceding, -1)
@@ -137,13 +144,14 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (seconds) and `time_lag_at_least`, by the rules of `kgtui.model.health.rates.time_lag`.
 
-    The record at a position was written between the last poll whose log end was at most the position, and the next
-    poll; its time is interpolated between the two. If a gap lies between them, or there is no poll before, the record
-    is at least as old as the later poll.
+    The time lag is the age of the first unread record, the record at the position. This record was written between two
+    polls: at the first, the log end was not yet beyond the position; at the second, it was. The time is interpolated
+    between these polls. If the first poll is missing, or there is a gap between them, the record is at least as old as
+    the second poll, and `time_lag_at_least` is true.
 
     Args:
         positions: rows with position, `lag`, `at`, and the `generation` of their log.
-        log_ends: result of `with_log_growth`; records written before its first row have no exact time lag.
+        log_ends: result of `with_log_growth`. Records written before its first row have no exact time lag.
     """
     ends = log_ends.filter(F.col("log_end").isNotNull()).select(
         *_LOG,
@@ -152,8 +160,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # In descending order, so that the window grows row by row. Of the log ends beyond the position the lowest counts,
-    # and of equal ones the first that was seen.
+    # The order is descending, so that the window begins at the first row, and Spark can add row by row. Among the log
+    # ends beyond the position, the lowest one counts; if it was seen by several polls, the first of these polls counts.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
@@ -177,7 +185,10 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return the rows of partitions and one row per group, without sums if the group's offsets could not be read."""
+    """Return the rows of partitions, and one row per group with the sums over its partitions.
+
+    If the offsets of a group could not be read, its sums are null.
+    """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     time_lag = F.max(F.when(has_offsets, F.col("time_lag")))
     may_be_older = F.coalesce("time_lag_at_least", F.lit(False)) | F.col("missing")
@@ -207,7 +218,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
 
 
 def _row(columns: dict[str, Column]) -> Column:
-    """Return a struct of the columns `_ROW`; those that are not given are null."""
+    """Return a struct with all columns of `_ROW`. Columns that are not given are null."""
     types = {column.name: TYPES[column.type] for column in LAG.columns}
     return F.struct(*(columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW))
 

@@ -1,12 +1,12 @@
-"""Decode regular offset commits, nearly all records of the topic, with Spark expressions and no Python per record.
+"""Decode regular offset commits, which are nearly all records of `__consumer_offsets`, with Spark expressions only.
 
-A commit is regular if these expressions give exactly the result of `kgtui.protocol.records`: a complete commit of a
-version from 0 to 4, or a commit's tombstone, with valid UTF-8 and numbers in their usual ranges. All other records are
-irregular and are decoded by `record_decoding`: other record types, damaged records, and version 4 with more than 126
-bytes of metadata.
+No Python code runs per record, so that decoding is fast. A commit is regular if these expressions give exactly the
+result of `kgtui.protocol.records`: it is a complete commit of a version from 0 to 4, or a tombstone of a commit, with
+valid UTF-8 and numbers in their usual ranges. All other records are irregular, and `record_decoding` decodes them in
+Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
-Decoding takes three steps, each a `select` over the result of the one before, because the position of a field depends
-on the sizes of the fields before it, and so that Spark computes each intermediate result only once.
+Decoding takes three steps. There are several because the position of a field depends on the sizes of the fields before
+it. Each step is a `select` over the result of the step before, so that Spark computes each intermediate result once.
 
 ====== ====== ============= ================= ======== ================= ===========
 value  offset leader epoch  metadata          commit   expires           topic id
@@ -37,65 +37,70 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""Keys of commits are at least the first and less than the second, in the order of bytes."""
+"""Range of the keys of commits, in the order of bytes: from the first of these values up to, but not including, the
+second."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Smallest unsigned numbers that are negative as int16 and int32."""
+"""Upper limits for sizes and numbers: an unsigned number from this limit on would be negative as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
-"""Leader epoch -1, which means unknown, as an unsigned number."""
+"""An unknown leader epoch: -1, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
-"""Expiry time -1, which means that the commit does not expire."""
+"""Bytes of the expiry time -1, which means that the commit does not expire."""
 
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Longest text, in bytes, whose size takes one byte in version 4."""
+"""Maximum size of a text, in bytes, for which version 4 writes the size as a single byte."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of `_layout` besides 0 (for versions 0 and 2), 1, 3 and 4."""
+"""Values of the column `_layout` for values without a known version. The others are 0 (versions 0 and 2), 1, 3 and 4.
+"""
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode commits and their tombstones with Spark expressions into rows of silver `commits`.
+    """Decode regular commits and tombstones of commits into rows of silver `commits`, with Spark expressions only.
 
-    Irregular records, which need the decoder in Python, are left out.
+    Irregular records are left out, because they must be decoded in Python.
     """
     return records.where(_is_commit_key()).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
 def irregular_records(records: DataFrame) -> DataFrame:
-    """Return the bronze rows that must be decoded in Python: those that `regular_commits` leaves out."""
+    """Return the bronze rows that must be decoded in Python: all rows that `regular_commits` leaves out."""
     return records.transform(non_commits).unionByName(records.transform(irregular_commits))
 
 
 def non_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows whose keys are not those of commits; Parquet statistics let Spark skip most data."""
+    """Return the bronze rows whose keys are not keys of commits.
+
+    This is fast, because Spark compares keys with the statistics in Parquet files and skips most of the data.
+    """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows with keys of commits that must be decoded in Python."""
+    """Return the bronze rows whose keys are keys of commits, but which must be decoded in Python."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.where(_is_commit_key()).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
 
 
 def _is_commit_key() -> Column:
-    """Return whether a bronze row's key has version 0 or 1, as keys of offset commits have."""
+    """Return whether the key of a bronze row has version 0 or 1, the versions of offset commits."""
     return (F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS))
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the fields of records with keys of commits; the fields of irregular records are meaningless."""
+    """Add the fields of commits. For irregular records, the values of these fields are meaningless."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add the layout of the value and the size of the group id; no column is null from here on."""
+    """Add the layout of the value and the size of the group id, and replace a null value with an empty one."""
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -127,10 +132,10 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields, and the bytes after the last field that all layouts have.
+    """Add all fields, and `_tail`: the bytes after the commit time, the last field that all layouts have.
 
-    `_row`, a number that grows from row to row, is there only because Spark does not move a filter that uses it before
-    this step. Moved there, the filter would compute the fields a second time.
+    `_row` is an increasing number. It forces Spark to apply a later filter after this step, because Spark cannot
+    evaluate a filter on `_row` any earlier. Before this step, the filter would compute all fields a second time.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -156,7 +161,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
 
 
 def _is_regular() -> Column:
-    """Return whether the extracted fields are certainly right."""
+    """Return whether a record is regular, so that the extracted fields are certainly correct."""
     layout = F.col("_layout")
     valid = (layout == _TOMBSTONE) | ((layout >= 0) & _is_valid_value())
     return (F.col("_row") >= 0) & _is_valid_key() & valid
@@ -219,13 +224,13 @@ def _topic_id() -> Column:
 
 
 def _uuid_text(uuid: Column) -> Column:
-    """Format the 16 bytes of a UUID as `kgtui.protocol.records.format_uuid` does: URL-safe base64 without padding."""
+    """Format the 16 bytes of a UUID as URL-safe base64 without padding, like `kgtui.protocol.records.format_uuid`."""
     text = F.substring(F.base64(uuid), 1, 22)
     return F.replace(F.replace(text, F.lit("+"), F.lit("-")), F.lit("/"), F.lit("_"))
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data; the first byte has position 1."""
+    """Return `size` bytes of binary data from a position on; the first byte has position 1."""
     return F.substring(data, position, size)
 
 
@@ -234,10 +239,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the last two of the four bytes at a position as an unsigned number."""
+    """Read four bytes at a position, and return the last two of them as an unsigned number."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 
 def _number(data: Column) -> Column:
-    """Return up to seven bytes as an unsigned number; slow, so only for rare fields."""
+    """Return up to seven bytes as an unsigned number. This is slow, so it is used only for fields that are rare."""
     return F.conv(F.hex(data), 16, 10).cast("long")

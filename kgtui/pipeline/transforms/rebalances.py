@@ -1,8 +1,9 @@
-"""Silver `rebalances`: rebalances of groups, reconstructed from the records that each of them writes.
+"""Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
-A classic group writes one record at the end of a rebalance, with all members and their assignments; the difference from
-the record before says what changed. Consumer, share and streams groups write one record per member and epoch: first the
-changed subscriptions, then the new group epoch, the target assignment, and each member when it reaches that epoch.
+For a classic group, there is one record at the end of a rebalance, with all members and their assignments. What has
+changed is the difference from the record before. For consumer, share and streams groups, there are several records:
+first the changed subscriptions, then the new group epoch and the target assignment, and then one record for each member
+when it reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -23,13 +24,20 @@ _IDS, _ASSIGNMENT = "array<string>", "map<string, array<string>>"
 
 
 def rebalances(events: DataFrame) -> DataFrame:
-    """Compute the silver table `rebalances` from all events of some groups, with `created` set."""
+    """Compute the silver table `rebalances`.
+
+    Args:
+        events: all events of some groups, with the column `created` set by `with_created`.
+    """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: their records with a new generation, compared with the record before."""
+    """Return the rebalances of classic groups: one for each record with a new generation.
+
+    Each of these records is compared with the record before.
+    """
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -59,10 +67,11 @@ def _classic(events: DataFrame) -> DataFrame:
 
 
 def _by_epoch(events: DataFrame) -> DataFrame:
-    """Return the rebalances of consumer, share and streams groups: one per group epoch."""
+    """Return the rebalances of consumer, share and streams groups: one for each group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Subscriptions and tombstones are written before the record of the epoch that they cause, all others after it.
+    # Subscriptions and tombstones cause a new epoch, so they are written before its record. All other records of the
+    # same rebalance are written after it.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -81,7 +90,7 @@ def _by_epoch(events: DataFrame) -> DataFrame:
 
 
 def _epoch_aggregates() -> tuple[Column, ...]:
-    """Return the aggregate columns of a rebalance (epoch, start, end, joined, left, moved, …) over all its events."""
+    """Return the columns that aggregate all events of a rebalance, such as epoch, start, end, joined and left."""
     about_group = (F.col("about") == "group") & ~F.col("tombstone")
     about_member = F.col("about") == "member"
     is_target = F.col("about") == "target_member"
@@ -103,12 +112,15 @@ def _epoch_aggregates() -> tuple[Column, ...]:
 
 
 def _owners_or_empty(column: str) -> Column:
-    """Return `_owners` of an assignment in JSON; an empty array for null."""
+    """Parse an assignment in JSON and return the result of `_owners`; an empty array if the column is null."""
     return F.coalesce(_owners(F.from_json(column, _ASSIGNMENT)), F.array().cast(_IDS))
 
 
 def _owners(assignment: Column) -> Column:
-    """Return an assignment as an array of strings `partition⏎member`; topic names cannot contain a line break."""
+    """Convert an assignment to an array of strings: partition, line break, member id.
+
+    The separator is unambiguous, because names of partitions cannot contain line breaks.
+    """
     return F.flatten(
         F.transform(
             F.map_entries(assignment),
@@ -118,7 +130,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return the number of partitions that had an owner before and have another one now."""
+    """Return the number of partitions that had an owner before and have a different owner now."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

@@ -1,7 +1,7 @@
 """Decode irregular records with Python: the records that `offset_commits` cannot decode with Spark expressions.
 
-Each record becomes one row with the position of the record and three structs, of which one is not null: `commit`,
-`event` (a row of `group_events`) or `quarantine`. So each record ends up in exactly one silver table.
+Each record becomes one row, with the position of the record and three structs: `commit`, `event` (for `group_events`)
+and `quarantine`. Exactly one of the structs is not null, so that each record becomes a row of exactly one silver table.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 POSITION = ("day", "record_partition", "record_offset", "record_time")
-"""Columns that all three tables begin with: the day, partition, offset and timestamp of the record."""
+"""First columns of all three silver tables: the day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Silver table of each struct in the result of `decode_records`."""
+"""The structs in the result of `decode_records`, each with the silver table that its rows belong to."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
@@ -52,7 +52,7 @@ SCHEMA = StructType(
 
 
 def decode_records(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `SCHEMA`, with exactly one struct that is not null."""
+    """Decode bronze rows into rows of `SCHEMA`. In each row, exactly one of the structs is not null."""
     renamed = records.select(
         "day",
         F.col("partition").alias("record_partition"),
@@ -65,13 +65,16 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def rows_for(decoded: DataFrame, table: Table) -> DataFrame:
-    """Select the rows of one table from the result of `decode_records`."""
+    """Select the rows of one silver table from the result of `decode_records`."""
     struct = next(name for name, candidate in STRUCTS.items() if candidate is table)
     return decoded.where(F.col(struct).isNotNull()).select(*POSITION, f"{struct}.*").transform(conform, table)
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]]:
-    """Return the name of a record's struct and its content, with times in milliseconds since the epoch."""
+    """Decode a record, and return the name of its struct and the struct's fields.
+
+    Times are in milliseconds since the epoch.
+    """
     record = decode(key, value)
     if isinstance(record, Undecodable):
         return "quarantine", _quarantine_row(record.failure, record.reason, record.type, record.version, key, value)
@@ -112,7 +115,7 @@ def _quarantine_row(
 
 
 def _decode_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode Arrow batches; this function runs on Spark's executors."""
+    """Decode batches of Arrow data. Spark calls this function on its executors."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 

@@ -1,7 +1,8 @@
-"""Reconstruct from a recording's changes which polls exist, and the state of groups and partitions at any of them.
+"""Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A recording contains full states only at keyframes, and changes in between: the state at a poll is the newest row of
-each key since the keyframe. All times are in milliseconds since the epoch, as in the recorded tables.
+A recording contains the full state only at polls that are keyframes; at other polls, it contains only what has changed.
+So the state at a poll consists of the newest row of each key since the latest keyframe. All times are in milliseconds
+since the epoch, as in the recorded tables.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ _DAY_MS = 86_400_000
 
 
 def poll_timeline(polls: DataFrame) -> DataFrame:
-    """Return one row per poll, with its place among the other polls; the result is small and worth a checkpoint.
+    """Return one row per poll that says how the poll relates to other polls, to keyframes and to gaps.
+
+    The result is small and used often, so a caller should checkpoint it.
 
     Returns:
-        poll, keyframe, interval_ms; `segment`: number of its keyframe; `number`: number of the poll; `previous`: the
-        poll before, null after a gap; `steady_since`: the first poll after the latest gap; `lasts`: end of the time for
-        which the rows of its keyframe are valid, which is `next_keyframe` or, if that is null, the last poll before a
-        gap.
+        poll, keyframe, interval_ms; `number`: number of the poll; `segment`: number of the poll's keyframe; `previous`:
+        the poll before, null after a gap; `steady_since`: the first poll after the latest gap; `next_keyframe`: the
+        next keyframe, null if there is none or a gap comes first; `lasts`: end of the time for which the rows of the
+        poll's keyframe are valid: `next_keyframe` or, if that is null, the last poll before the gap or the end.
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -64,21 +67,24 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 
 
 def _single_window(column: str) -> WindowSpec:
-    """Return a window over all rows, for few rows. The constant partition avoids a warning of Spark Connect."""
+    """Return a window over all rows, which must be few. The constant partition prevents a warning of Spark Connect."""
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> DataFrame:
-    """Return the time slots of a fixed length that contain polls; a slot's state is the state at its last poll.
+    """Divide time into slots of a fixed length, and return one row per slot that contains polls.
+
+    The state of a slot is the state at its last poll.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot.
-        since: first day to return; one slot before it is returned as well.
+        since: first day to return. The slot before this day is returned as well.
 
     Returns:
-        slot: its start; `at`: its last poll, with keyframe, interval_ms, number and steady_since; `first`: its first
-        poll after the latest gap; `at_before`: `at` of the slot before, null for the first slot.
+        `slot`: start of the slot; `at`: last poll in the slot; keyframe, interval_ms, number and steady_since of this
+        poll; `first`: first poll in the slot, or first poll after the latest gap if that is later; `at_before`: last
+        poll in the slot before, null for the first slot.
     """
     slots = (
         timeline.groupBy(floor_to(F.col("poll"), seconds * 1000).alias("slot"))
@@ -104,21 +110,23 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Join recorded rows with the timeline of their poll, which drops rows of polls that were never finished."""
+    """Add the columns of the timeline to recorded rows. Rows of polls that were never finished are dropped."""
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Return the state at some polls: per key the newest row since the poll's keyframe, unless that row says `gone`.
+    """Return the state of a recorded table at some polls.
+
+    The state has the newest row of each key since the poll's keyframe, unless that row says `gone`.
 
     Args:
         rows: rows of a recorded table, only of polls in the timeline.
-        times: a few polls, as `at` with their `keyframe`, and further columns, which replace those of the same name in
-            `rows`.
+        times: a few polls, with the columns `at` and `keyframe`. If another column is also in `rows`, the value from
+            `times` is used.
         key: columns that identify a row of the state.
 
     Returns:
-        Columns of both; `poll` is the poll that wrote the row.
+        The columns of `rows` and `times`; `poll` is the poll that recorded the row.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -130,9 +138,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Join recorded rows with the timeline, and repeat the full state at the first poll after each gap.
+    """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
 
-    So every stretch of polls without a gap begins with a full state, whether its first poll is a keyframe or not.
+    As a result, every sequence of polls without a gap begins with a full state, even if its first poll is no keyframe.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -148,12 +156,12 @@ def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[st
 
 
 def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:
-    """Return all groups at some polls, with `read`: whether the poll could read the group's offsets.
+    """Return all groups at some polls. The column `read` says whether the poll could read the group's offsets.
 
-    If it could not, the recorded offsets are those of an earlier poll.
+    If `read` is false, the recorded offsets are those of an earlier poll.
 
     Args:
-        groups, faults: recorded tables, joined by `with_timeline`.
+        groups, faults: recorded tables, joined with the timeline by `with_timeline`.
 
     Returns:
         Columns of `times` and of `groups`, and `read`.
@@ -161,7 +169,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault without a group concerns all groups of its coordinator, and without a broker all groups.
+    # A fault that names no group applies to all groups of the broker that it names. If it names no broker either, it
+    # applies to all groups.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -181,10 +190,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return whether a row shows that its group, member or partition has appeared, or has appeared again.
+    """Return whether a group, member or partition appears (again) with this row.
 
-    It does if it is the first row of its key, follows a row that says `gone`, or follows a keyframe without the key.
-    The rows come from `with_timeline`.
+    This is so if the row is the first one with its key, if the row before says `gone`, or if the key is missing from a
+    keyframe in between. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -193,16 +202,15 @@ def begins_lifetime(key: Sequence[str]) -> Column:
 
 
 def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add `lifetime`, which counts how often the group, member or partition of a row has appeared so far."""
+    """Add `lifetime`: how many times the group, member or partition has appeared so far, including this row."""
     rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
     return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return whether a row is the last one of its group, member or partition although it does not say `gone`.
+    """Return whether a group, member or partition disappeared after this row, although no row says `gone`.
 
-    This is so if the next keyframe does not contain its key; it disappeared between its last poll and `next_keyframe`.
-    The rows come from `with_timeline`.
+    This is so if the next keyframe does not contain its key. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -220,7 +228,7 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def to_day(at: Column) -> Column:
-    """Return the UTC day of a time in milliseconds, whatever the session's time zone is."""
+    """Return the UTC day of a time in milliseconds, independently of the session's time zone."""
     return F.date_from_unix_date(F.floor(at / _DAY_MS).cast("int"))
 
 
