@@ -3,6 +3,7 @@
 It needs the extra `spark`. `session` starts Spark or connects to it, `sources` reads records, `spark_lake` reads and
 writes tables, `transforms` computes their rows, and `jobs` combines these.
 
-It may import only `model`, `protocol` and `lake`, so that its code can be shipped to Spark executors. No other package
-imports pyspark. Everything also works through Spark Connect.
+Of kgtui's packages, it may import only `model`, `protocol` and `lake`. These three load without third-party libraries,
+so that they can be sent to Spark executors together with the pipeline. No other package imports PySpark. All of the
+pipeline also works through Spark Connect.
 """

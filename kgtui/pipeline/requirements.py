@@ -1,8 +1,8 @@
-"""Checks of what Spark needs (PySpark, Java, a server that answers), and the jars that are added to PySpark's own.
+"""Check that Spark can start (PySpark, Java, Spark Connect server), and find or download the jars that it needs.
 
-The checks run before a JVM is started, because the JVM's own errors do not say what is missing. The jars are an
-explicit list, because `spark.jars.packages` can only resolve them from a repository that has all of them in the same
-versions. Only the standard library is imported at module level.
+The checks run before a JVM is started, because the JVM's own errors do not say what is missing. The jars are listed
+here by name and checksum. The option `spark.jars.packages` is not used, because it works only with a Maven repository
+that has all jars in exactly these versions. At module level, only the standard library is imported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable that names a folder in which jars are searched first."""
+"""Environment variable with the path of a folder. Jars are taken from this folder before any other place."""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
 """Environment variable with the URL of the Maven repository that replaces Maven Central."""
@@ -96,18 +96,19 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first line that a JVM prints, such as an unknown option or what macOS asks to install.
+    """Return the first useful line of a JVM's output, which usually says why the JVM did not start.
 
-    Lines about options from the environment are skipped, because the options may contain secrets.
+    Lines that begin with "Picked up" are skipped, because they repeat options from the environment, which may contain
+    secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """Check that `SPARK_HOME`, if set, contains the required Spark version. Raises `SparkError`.
+    """Check that the folder `SPARK_HOME`, if it is set, contains the required Spark version. Raises `SparkError`.
 
-    PySpark starts the JVM from that folder.
+    The version matters because PySpark starts the Spark in `SPARK_HOME` instead of its own.
     """
     home = os.environ.get("SPARK_HOME")
     if not home:
@@ -120,7 +121,10 @@ def check_spark_home() -> None:
 
 
 def check_connect_server(url: str) -> None:
-    """Check that a Spark Connect server answers, for which its client would wait ten minutes. Raises `SparkError`."""
+    """Check that a Spark Connect server answers within 15 seconds. Raises `SparkError`.
+
+    Without this check, the Spark Connect client would wait ten minutes for the server.
+    """
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.client import DefaultChannelBuilder
@@ -151,12 +155,12 @@ def check_server_version(found: str, url: str) -> None:
 
 
 def without_parameters(url: str) -> str:
-    """Return the URL of a Spark Connect server without its parameters, one of which may be a secret token."""
+    """Return the URL of a Spark Connect server without its parameters, because they may contain a secret token."""
     return url.split(";", 1)[0]
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return major and minor version."""
+    """Return the major and the minor number of a version: 4.2.0 → (4, 2)."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
@@ -221,20 +225,24 @@ JARS = (
         "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     ),
 )
-"""Jars that a local Spark session needs in addition to PySpark's: the Kafka source (four) and Delta Lake (two)."""
+"""Jars that a local Spark session needs in addition to those in PySpark: four for the Kafka source, two for Delta Lake.
+"""
 
 
 def jar_cache() -> Path:
-    """Return the folder where downloaded jars are kept: `spark-jars` in kgtui's cache folder."""
+    """Return the folder that downloaded jars are stored in: `spark-jars` in kgtui's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "kgtui" / "spark-jars"
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, ...]:
-    """Return the paths of all `JARS`, after downloading those that are in no folder into the cache.
+    """Return the paths of all `JARS`. Jars that are not on this machine yet are downloaded into the cache first.
+
+    Args:
+        on_progress: called with a text before a download.
 
     Raises:
-        SparkError: jars are missing and cannot be downloaded; the message names them and where to put them.
+        SparkError: some jars cannot be downloaded. The message names these jars and the folder to put them into.
     """
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in JARS}
@@ -285,7 +293,7 @@ def _check_digest(jar: Jar, sha256: str) -> None:
 
 
 def _jar_folders() -> list[Path]:
-    """Return the folders that may contain jars, in the order of the search."""
+    """Return the folders that may contain jars, in the order in which they are searched."""
     folders = [jar_cache()]
     if named := os.environ.get(JARS_VARIABLE):
         folders.insert(0, Path(named).expanduser())
@@ -300,10 +308,11 @@ def _find_in(folders: Iterable[Path], jar: Jar) -> Path | None:
 
 
 def _missing_jars(missing: list[Jar], into: Path, repository: str, error: Exception) -> str:
-    """Return the message about jars that could not be downloaded: their names, the reason, and what to do."""
+    """Return a message for the user: which jars could not be downloaded, why, and what to do."""
     reason = error.reason if isinstance(error, urllib.error.URLError) and not hasattr(error, "code") else error
     names = ", ".join(jar.file for jar in missing)
     return (
-        f"Spark needs {names}, which could not be downloaded from {repository}: {reason}. Put them into {into} or into "
-        f"a folder named by {JARS_VARIABLE}, or name a Maven repository that can be reached in {REPOSITORY_VARIABLE}"
+        f"Spark needs {names}, which could not be downloaded from {repository}: {reason}. Put these files into {into}; "
+        f"or put them into another folder and set {JARS_VARIABLE} to it; or set {REPOSITORY_VARIABLE} to the URL of a "
+        "Maven repository that can be reached from here"
     )

@@ -1,4 +1,4 @@
-"""Configure, start and stop Spark sessions, on this machine, on a cluster, or through Spark Connect."""
+"""Configure, start and stop Spark sessions: on this machine, on a cluster, or through Spark Connect."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keystore[.]key|private"
-"""Regular expression of option names and values that Spark redacts in query plans, in its web UI and in logs."""
+"""Regular expression for secrets. Spark hides options whose name or value matches it from query plans, web UI and logs.
+"""
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Longest wait for a call to the JVM, or for its exit, while a session is stopped, in seconds."""
+"""Maximum time, in seconds, to wait for each of these when a session is stopped: calls to the JVM, exit of the JVM."""
 
 _SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
-"""The packages that the pipeline may import; they load without the libraries that executors do not have."""
+"""Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
+
+They can be imported without libraries that executors do not have.
+"""
 
 _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
@@ -40,8 +44,8 @@ _NOISE = re.compile(
 )
 """Lines on the JVM's standard error that are not shown to users.
 
-Every JVM with Spark's options prints the line about incubator modules. Spark Connect prints the lines about
-ForeachBatch for each streaming query, with the server's secret token, and for each batch.
+Every JVM that Spark starts prints the line about incubator modules. Spark Connect prints lines about ForeachBatch for
+each batch and for each streaming query; the latter contain the server's secret token.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -52,10 +56,10 @@ _CHUNK_BYTES = 65_536
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
-    """Return the configuration of a session whose JVM this process starts.
+    """Return the configuration of sessions whose JVM is started by this process.
 
     Args:
-        folder: where Spark writes its temporary files; None for the system's temporary folder.
+        folder: folder for Spark's temporary files; None for the system's temporary folder.
     """
     options = {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -65,12 +69,13 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": SECRETS,
-        # Only the owner may read the files of a lake.
+        # With this umask, only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Each small table in a join allocates a page, by default of up to 64 MB, which stays until garbage collection.
+        # For each small table in a join, Spark allocates a page that only garbage collection frees. By default, the
+        # page may have 64 MB.
         "spark.buffer.pageSize": "2m",
-        # Recording the Python line of each expression, for error messages, would take five JVM calls per expression.
+        # This option would add line numbers of Python code to error messages, but costs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -94,11 +99,11 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Without this option the Kafka source returns nothing for internal topics, and no error.
+        # Without this option, the Kafka source returns no records of internal topics, and reports no error.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # HotSpot never compiles larger methods. With this limit in bytes, Spark splits its generated code instead.
+        # In bytes of bytecode. The JVM never compiles larger methods, so Spark must not generate them.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -110,7 +115,10 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
 
 
 def _local_threads(target: str) -> int | None:
-    """Return the number of threads of a local master such as `local[4]`, used as shuffle partitions; else None."""
+    """Return the number of threads of a local master such as `local[4]`; None if the master is not local.
+
+    It is also used as the number of shuffle partitions.
+    """
     found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
     if found is None:
         return None
@@ -150,7 +158,8 @@ def start(
         requirements.check_spark_home()
         configuration |= local_options()
         configuration["spark.jars"] = ",".join(map(str, requirements.find_jars(on_progress)))
-        # Spark creates this folder, by default in the working directory, although nothing is ever written to it.
+        # Spark always creates this folder, although nothing is written into it. By default it would be in the working
+        # directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -186,8 +195,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with _private_files(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # A server that this process starts already has the static options, and PySpark warns that it cannot set
-            # them again on the session.
+            # If this process has started the server, the server already has the static options. PySpark would warn that
+            # they cannot be set again for the session.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -204,7 +213,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Start JVMs with a umask that lets only the owner read the files that they create."""
+    """Set the umask in this context so that only the owner can read files of JVMs that are started in it."""
     before = os.umask(0o077)
     try:
         yield
@@ -213,7 +222,7 @@ def _private_files() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of a Spark error's text, which leaves out the JVM's stack trace."""
+    """Return the first line of a Spark error's text; the lines after it are the JVM's stack trace."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
@@ -221,7 +230,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _ship_code(spark: SparkSession) -> None:
-    """Send the code that transforms run on executors to a Spark cluster that does not have kgtui installed."""
+    """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed."""
     with tempfile.TemporaryDirectory(prefix="kgtui-") as folder:
         archive = Path(folder) / "kgtui.zip"
         pack_code(archive)
@@ -260,10 +269,10 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Run the last calls to the JVM in a separate thread, ignore their errors, and wait `_STOP_TIMEOUT` for them.
+    """Call `work`, which makes calls to the JVM, in a new thread; wait at most `_STOP_TIMEOUT` and ignore its errors.
 
-    Py4J has one connection per thread. If an interrupt cut off a call in this thread, the next call on the same
-    connection would receive the answer to the interrupted one.
+    A new thread is needed because Py4J has one connection per thread. If an interrupt has cut off a call in this
+    thread, its next call would receive the answer to the interrupted one.
     """
 
     def ignore_errors() -> None:
@@ -279,9 +288,10 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide everything that Py4J logs, because the errors of its calls are raised as well.
+    """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
 
-    Py4J releases JVM objects in a background thread, whose calls fail and are logged when the JVM exits meanwhile.
+    Without this, a user would see stack traces at the end: a background thread of Py4J releases JVM objects, and logs
+    an error if the JVM has exited.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J logs stack traces to the root logger
@@ -293,7 +303,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Remove `_NOISE` from the standard error of processes that are started in this context, as long as they run."""
+    """Remove `_NOISE` from the standard error of processes that are started in this context, until they exit."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -308,8 +318,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 
 def _forward(source: int, target: int) -> None:
-    """Copy bytes between file descriptors without `_NOISE`, until the source is closed."""
-    partial = b""  # an incomplete line that may turn out to be noise
+    """Copy bytes from one file descriptor to another, except for `_NOISE`, until the source is closed."""
+    partial = b""  # an incomplete line that may be noise, held back until its end has been read
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

@@ -1,9 +1,9 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-The Kafka source returns no records of internal topics unless the session option `useDeprecatedOffsetFetching` is set
-and the partitions are assigned explicitly, and it reports no error. With that option it must not subscribe to topics,
-because it would join a consumer group and commit offsets to the topic that it reads. Therefore the admin client lists
-the partitions, and `check_read_complete` compares what was read with their end offsets.
+By default, Spark's Kafka source returns no records of internal topics and reports no error. It returns them if the
+session option `useDeprecatedOffsetFetching` is set and the partitions are assigned explicitly. With a subscription
+instead, the source would join a consumer group, and commit offsets into the very topic that it reads. Therefore the
+admin client lists the partitions, and `check_read_complete` checks that all of them were read.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = ("partition", "offset", "timestamp", "key", "value")
-"""Columns of the DataFrame that each source returns; key and value are binary."""
+"""Columns of the DataFrames that `stream_topic` and `stream_files` return; key and value are binary."""
 
 TOPIC = "__consumer_offsets"
 
 NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
-"""Message for denied access to the topic, used for errors of the admin client and of Spark's Kafka source."""
+"""Message for the user when access to the topic is denied to the admin client or to Spark's Kafka source."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids that Spark's consumers use, so that quotas and ACLs can name them; no group is joined."""
+"""Prefix of the group ids of Spark's consumers, so that quotas and ACLs can refer to it. No group is joined."""
 
 FILE_SCHEMA = StructType(
     [
@@ -52,12 +52,12 @@ _NOT_FOR_CONSUMERS = ("security.providers",)
 
 @dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """`__consumer_offsets` of a cluster, as the admin client described it.
+    """Address, login and offsets of one cluster's topic `__consumer_offsets`, as read by the admin client.
 
     Attributes:
-        seeds: bootstrap addresses, `host:port`.
-        bounds: partition → log start offset and log end offset.
-        properties: Java client properties; they contain secrets.
+        seeds: addresses of the bootstrap servers, `host:port`.
+        bounds: log start offset and log end offset by partition.
+        properties: properties for a Java client; they may contain secrets.
         cluster_id: id of the cluster; None if the cluster reports none.
         offsets_retention: seconds for which the brokers keep offsets of groups without members; None if unknown.
     """
@@ -70,12 +70,12 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Upper bound of the number of records: the sum of log end offset minus log start offset."""
+        """Maximum number of records in the topic: log end offset minus log start offset, summed over all partitions."""
         return sum(end - start for start, end in self.bounds.values())
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return the options of Spark's Kafka source that read all partitions of the topic with the user's login."""
+    """Return options for Spark's Kafka source to read all partitions of the topic with the user's login."""
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",
@@ -91,8 +91,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: start at records of this time, in seconds since the epoch, instead of the first record. It has an effect
-            only when the stream starts for the first time.
+        since: skip records before this time, in seconds since the epoch; None to skip none. Ignored if the stream
+            resumes from a checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -114,13 +114,13 @@ def records_folder(path: Path | str) -> Path:
 
 
 def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | None = None) -> DataFrame:
-    """Return a streaming DataFrame of the records in Parquet files, including files that are added later.
+    """Return a streaming DataFrame of the records in a folder of Parquet files, including files that are added later.
 
     Args:
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder does not exist, contains no Parquet files, or the files have other columns.
+        SourceError: the folder does not exist or contains no Parquet files, or the files lack some of the columns.
     """
     path = records_folder(folder)
     try:
@@ -141,10 +141,10 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 
 
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the Java client properties that concern authentication and TLS as options of Spark's Kafka source.
+    """Return the properties for authentication and TLS, and a few timeouts, as options for Spark's Kafka source.
 
-    The options are passed to Spark in the session and never on a command line; `session.SECRETS` redacts them in query
-    plans.
+    The options contain secrets. They are passed to Spark inside the session and never on a command line, and Spark
+    hides them from query plans because their names match `session.SECRETS`.
     """
     return {
         f"kafka.{name}": value
@@ -154,14 +154,14 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that a finished read of the topic covered all partitions that the admin client had listed before.
+    """Check that a finished read of the topic has read all partitions that the admin client had listed before.
 
     Args:
-        read_up_to: partition → next offset that the Kafka source would read.
-        rows: number of records that were read; None skips the check of this number.
+        read_up_to: offset after the last one that was read, by partition.
+        rows: number of records that were read; None if it is unknown.
 
     Raises:
-        SourceError: a partition, or every record, was not read.
+        SourceError: at least one partition was not read, or the topic has records but none was read.
     """
     missing = sorted(
         partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in read_up_to

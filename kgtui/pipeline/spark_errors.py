@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""Exceptions that calls of Spark raise; PySpark converts only some of the JVM's errors into its own."""
+"""Exceptions that calls to Spark may raise. PySpark converts only some errors of the JVM into `PySparkException`."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
-_JVM_GONE = "Spark's JVM has exited: it was killed, or ran out of memory (KGTUI_SPARK_MEMORY gives it more)"
+_JVM_GONE = "Spark's JVM has exited: it was killed, or ran out of memory. Set KGTUI_SPARK_MEMORY to more, such as 4g"
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
     "No space left on device": "no space is left on the disk of the lake, or on the disk of Spark's temporary files, "
-    f"{tempfile.gettempdir()}; free some, and the next run continues where this one stopped",
-    "java.lang.OutOfMemoryError": "Spark ran out of memory: KGTUI_SPARK_MEMORY gives it more",
-    "DELTA_CONCURRENT": "something else wrote to this lake at the same time: start only one run of the pipeline",
+    f"{tempfile.gettempdir()}. Free some space and run the pipeline again; it continues where it stopped",
+    "java.lang.OutOfMemoryError": "Spark ran out of memory: set KGTUI_SPARK_MEMORY to more, such as 4g",
+    "DELTA_CONCURRENT": "another program wrote to this lake at the same time: start only one run of the pipeline",
     "CONCURRENT_STREAM_LOG_UPDATE": _ANOTHER_RUN,
     "CONCURRENT_QUERY": _ANOTHER_RUN,
     "TopicAuthorizationException": NOT_PERMITTED,
@@ -42,12 +42,13 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
 }
-"""Message for the user by a text that occurs in an error of Spark; the first match counts."""
+"""Messages for the user. Each key is a part of an error text from Spark; the first key that occurs in the text counts.
+"""
 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Raise a `SourceError` with a message for users in place of any of `SPARK_ERRORS`."""
+    """Convert any of `SPARK_ERRORS` that is raised in this context to a `SourceError` with a message for the user."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -55,27 +56,27 @@ def translated_spark_errors() -> Iterator[None]:
 
 
 def to_source_error(error: Exception) -> SourceError:
-    """Return a `SourceError` that describes one of `SPARK_ERRORS` in a message for users."""
+    """Return a `SourceError` that explains one of `SPARK_ERRORS` to the user."""
     if not isinstance(error, PySparkException | Py4JJavaError):
         return SourceError(_JVM_GONE)
     try:
         text = str(error)
-    except SPARK_ERRORS:  # the text is fetched from the JVM
+    except SPARK_ERRORS:  # `str` reads the text from the JVM, which fails if the JVM has exited
         return SourceError(_JVM_GONE)
     return SourceError(known_message(text) or f"Spark failed: {_root_cause(error, text)}")
 
 
 def known_message(text: str) -> str | None:
-    """Return the message for an error of Spark, Delta Lake or Kafka by its text; None for an unknown one."""
+    """Return the message for the user that belongs to an error text; None if the error is not a known one."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the text of the innermost cause, without its class name, or else the first line of the error."""
+    """Return the text of the innermost cause without its class name; if no cause is named, the error's first line."""
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    if isinstance(error, Py4JJavaError):  # its first line only names the Python call
+    if isinstance(error, Py4JJavaError):  # the first line names only the Python call; the cause is in the second line
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)
     return first_line(error)

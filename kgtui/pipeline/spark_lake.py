@@ -1,6 +1,6 @@
-"""Read and write a lake's Delta tables with Spark; no other module of the pipeline accesses them.
+"""Read and write a lake's Delta tables with Spark. No other module of the pipeline accesses the tables.
 
-It uses only SQL and DataFrame options, so that everything also works through Spark Connect.
+The module uses only SQL and options of DataFrames, because these also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 MAY_REPEAT = "-anew"
-"""Suffix of the name of a streaming query whose table had rows before the query first started.
+"""Suffix of the name of a streaming query whose table already had rows when the query was first started.
 
-The query may read records again that the table already has, so that it has to merge its rows instead of appending them.
+Such a query may read records that the table already contains. Therefore it merges its rows instead of appending them.
 """
 
 
@@ -35,10 +35,10 @@ class SparkLake:
     """A lake together with the Spark session that reads and writes its tables.
 
     Args:
-        path: folder of the lake, at the same path for this process and for Spark.
+        path: folder of the lake. This process and Spark must see it at the same path.
 
     Raises:
-        LakeError: the folder contains something else, or a lake of a newer format version.
+        LakeError: the folder contains files that are not of a lake, or a lake of a newer format version.
     """
 
     def __init__(self, spark: SparkSession, path: Path | str) -> None:
@@ -57,7 +57,7 @@ class SparkLake:
         return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
 
     def was_written(self, table: Table) -> bool:
-        """Return whether rows were ever written to a bronze or silver table; its version 0 only creates it."""
+        """Return whether rows were ever written to a bronze or silver table: version 0 of such a table is empty."""
         return bool(self.version(table))
 
     def read(self, table: Table) -> DataFrame:
@@ -74,14 +74,15 @@ class SparkLake:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
-        """Append a batch of rows; a second attempt for the same `app` and `batch_id` changes nothing.
+        """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
         Args:
-            app: Delta's application id for a sequence of batches.
-            batch_id: number of the batch, which increases within `app`.
+            app: Delta's application id of the sequence of batches.
+            batch_id: number of the batch; it increases from batch to batch.
 
         Returns:
-            Number of rows written; None if it is unknown, for example because an earlier attempt had written them.
+            Number of rows that were written; None if it is unknown, for example because an earlier call had already
+            written this batch.
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -93,14 +94,14 @@ class SparkLake:
         return None
 
     def merge(self, table: Table, rows: DataFrame, *, update: bool = False, days: Iterable[str] | None = None) -> None:
-        """Insert rows whose key the table does not contain yet.
+        """Insert the rows whose key the table does not contain yet.
 
         Args:
-            rows: at most one row per key.
-            update: also replace the rows whose key the table contains.
-            days: all values of the partition column in `rows`, so that Delta reads only the files of these days.
+            rows: rows with different keys.
+            update: whether rows whose key the table already contains replace the rows in the table.
+            days: all values of the partition column in `rows`. If given, Delta reads only the files of these days.
         """
-        spark = rows.sparkSession  # inside foreachBatch, the session of the batch
+        spark = rows.sparkSession  # inside foreachBatch, this is a session of its own
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
         match = [f"t.`{name}` = s.`{name}`" for name in table.key]
@@ -138,7 +139,10 @@ class SparkLake:
         return self.path(table) / LOG
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield `commitInfo` of the table versions after `after`, from the log's files: Spark would need a job."""
+        """Yield the `commitInfo` of each table version after `after`.
+
+        It is read from the files of the Delta log, because Spark would start a job for it.
+        """
         for version in range(after + 1, (self.version(table) or 0) + 1):
             with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
                 for line in file:
@@ -150,14 +154,18 @@ class SparkLake:
         return f"delta.`{str(self.path(table)).replace('`', '``')}`"
 
     def checkpoint(self, *names: str) -> Path:
-        """Return the path below which streaming queries keep their checkpoints."""
+        """Return the folder of a streaming query's checkpoint, or of all checkpoints of a layer.
+
+        Args:
+            names: names of the layer and, if there is a second one, of the query.
+        """
         return self.folder.path.absolute().joinpath("_checkpoints", *names)
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table, which is the name of its checkpoint folder.
+        """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        If there is no checkpoint whose name begins with `prefix`, a new folder is created; its name ends in
-        `MAY_REPEAT` if the table was written before.
+        If there is no checkpoint whose name begins with `prefix`, a new checkpoint folder is created. Its name ends
+        with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -170,5 +178,5 @@ class SparkLake:
 
 
 def _sql_dates(days: Iterable[str]) -> str:
-    """Return days as a list of SQL literals for `IN`; `NULL`, which matches nothing, for no days."""
+    """Return days as a list of SQL literals for `IN`. Without days, return `NULL`, which matches nothing."""
     return ", ".join(f"DATE '{day}'" for day in sorted(days)) or "NULL"

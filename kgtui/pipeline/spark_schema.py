@@ -1,4 +1,4 @@
-"""Convert table definitions to Spark schemas, and DataFrames to the columns of a table."""
+"""Convert table definitions to Spark schemas, and convert DataFrames to the columns and types of a table."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ def spark_schema(table: Table) -> StructType:
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:
-    """Select the columns of a table, in its order and cast to its types. Reading and writing a table both apply it."""
-    # Text, because building the expressions in Python would take several JVM calls per column.
+    """Select the columns of a table in the table's order and cast them to its types.
+
+    It is applied both before a table is written and after it is read.
+    """
+    # The expressions are SQL text, because building them in Python would take several JVM calls per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

@@ -1,5 +1,5 @@
-"""Jobs that read, transform and write tables, one module per layer of the lake.
+"""Jobs that read, transform and write tables: one module per layer of the lake, `bronze`, `silver` and `gold`.
 
-`bronze` and `silver` are streaming queries that either stop when all existing data is processed, or keep running.
-`gold` recomputes the days that have changed. `run` runs the jobs in order.
+The bronze and silver jobs are streaming queries, which either stop when they have processed all existing data, or keep
+running. The gold job recomputes the days whose inputs have changed. The module `run` runs the jobs in order.
 """

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of streaming queries that read a cluster's topic, or a folder of files."""
+"""Prefixes of the names of streaming queries: one for queries that read a topic, one for those that read files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
-    """Convert records of a source to rows of the bronze table; `day` is the UTC day of the record's timestamp."""
+    """Convert records of a source to rows of the bronze table, with the UTC day of each record's timestamp."""
     return records.select(*COLUMNS).withColumn("day", F.to_date("timestamp")).transform(conform, COORDINATOR_RECORDS)
 
 
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
-    """Start the query that appends the topic's records, each exactly once, because Delta remembers the query's batches.
+    """Start the streaming query that appends the topic's records to the bronze table.
+
+    Each record is appended exactly once, because Delta Lake remembers which batches of the query it has written.
 
     Args:
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
@@ -41,21 +43,22 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
         return _start_deduplicating(lake, rows, name, interval)
     writer = rows.writeStream.format("delta").outputMode("append").option("path", str(lake.path(COORDINATOR_RECORDS)))
     if interval is not None:
-        writer = writer.option("optimizeWrite", "true")  # one small file per batch, not one per partition
+        # With this option, each batch writes one file instead of one small file per partition.
+        writer = writer.option("optimizeWrite", "true")
     return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
-    """Return whether `ingest_topic` has finished a batch before."""
+    """Return whether the query of `ingest_topic` has ever finished a batch, in this run or in an earlier one."""
     return any(lake.checkpoint(_LAYER).glob(f"{_TOPIC}*/commits/[0-9]*"))
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start the query that adds the records of files, except for those that the table already contains.
+    """Start the streaming query that adds records of files, except for records that the bronze table already contains.
 
     Args:
-        folder: path of the files, from which the name of the query is derived.
-        interval: as for `ingest_topic`.
+        folder: path of the folder of files; the query's name contains its hash.
+        interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, prefix)
@@ -68,7 +71,10 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 
 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Add the rows that the table does not contain yet. If it contains none of them, the batch is simply appended."""
+    """Add the rows that the bronze table does not contain yet.
+
+    If the table contains none of the rows, the batch is appended, which is faster than a merge.
+    """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
     if not ranges:
@@ -81,7 +87,10 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return, per partition, the `first` and `last` offset, most `copies` of one offset, and the `days`."""
+    """Return one row per partition: lowest offset, highest offset, days, and how often the most frequent offset occurs.
+
+    The columns are `first`, `last`, `days` and `copies`.
+    """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
         F.min("offset").alias("first"),
@@ -92,7 +101,7 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _overlaps(lake: SparkLake, ranges: list[Row], days: list[str]) -> bool:
-    """Return whether the table has a record in these offset ranges; Delta reads only files that may contain them."""
+    """Return whether the bronze table has a record in any of these offset ranges, on these days."""
     existing = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)

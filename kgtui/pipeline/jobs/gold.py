@@ -49,10 +49,11 @@ class GoldOptions:
     """Settings of the gold tables.
 
     Attributes:
-        window: seconds from one verdict of `health` to the next.
+        window: length of the windows of `health`, in seconds. There is one verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
-        topics: topic → retention in seconds, for topics whose retention is known and limited.
-        look_back: days before the first recomputed day in which `cleanup` looks for a group's last activity.
+        topics: retention in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
+        look_back: number of days, before the first recomputed day, in which `cleanup` looks for a group's last
+            activity.
     """
 
     window: int = WINDOW_SECONDS
@@ -65,9 +66,9 @@ _DEFAULT = GoldOptions()
 
 
 class GoldInputs:
-    """Rows that the gold tables are computed from, each read when it is first used.
+    """Input tables of the gold tables. Each table is read when it is first used.
 
-    Unless said otherwise, they begin one day before the first day that is recomputed.
+    Their rows begin one day before the first day that is recomputed.
 
     Args:
         first: the first day that is recomputed.
@@ -78,12 +79,12 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return a table's rows from the first day on, and those of a time before."""
+        """Return the rows of a table from the first recomputed day on, and of the time `before` this day."""
         return self.lake.read(table).filter(F.col("day") >= F.lit(self.first - before))
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """All polls in order, with their keyframes and gaps; checkpointed, because nearly every table uses it."""
+        """All polls in order, with their keyframes and gaps. It is checkpointed, because nearly every table uses it."""
         return poll_timeline(self.rows(POLLS, _DAY_BEFORE)).localCheckpoint()
 
     @cached_property
@@ -108,17 +109,17 @@ class GoldInputs:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`, including those that this run has written before."""
+        """Rows of gold `lag`, which this run has already recomputed when the other tables read it."""
         return self.rows(LAG, _DAY_BEFORE)
 
     @cached_property
     def commits(self) -> DataFrame | None:
-        """Rows of silver `commits`; None if no records have ever been decoded."""
+        """Rows of silver `commits`; None if no commits have ever been decoded."""
         return self.rows(COMMITS, _DAY_BEFORE) if self.lake.was_written(COMMITS) else None
 
     @property
     def retention(self) -> DataFrame | None:
-        """Columns topic and retention_seconds, for the topics whose retention is known and limited; None if none is."""
+        """Columns topic and retention_seconds for topics with a limited retention; None if there are no such topics."""
         if not self.options.topics:
             return None
         topics = list(self.options.topics.items())
@@ -130,7 +131,7 @@ class GoldInputs:
             rows.unpersist()
 
     def _persist(self, table: Table) -> DataFrame:
-        """Keep a small table in memory, because Delta would search for its files at each use."""
+        """Keep a small table in memory. Otherwise, Delta Lake would search for the table's files at each use."""
         rows = self.rows(table, _DAY_BEFORE).persist()
         self._persisted.append(rows)
         return rows
@@ -163,7 +164,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # One row per group and day, which is used several times.
+    # Checkpointed, because `cleanup` uses it several times; it has only one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
@@ -184,14 +185,14 @@ def _baseline(inputs: GoldInputs) -> DataFrame:
 
 
 BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
-    LAG: _lag,  # first, because others are computed from it
+    LAG: _lag,  # first, because the tables churn, forecast and baseline are computed from it
     HEALTH: _health,
     CHURN: _churn,
     CLEANUP: _cleanup,
     FORECAST: _forecast,
-    BASELINE: _baseline,  # last, because a day with rows in it counts as up to date
+    BASELINE: _baseline,  # last, because a day counts as up to date if this table has rows of the day
 }
-"""Function that computes the rows of each gold table, in the order in which the tables are written."""
+"""For each gold table, the function that computes its rows. The tables are written in this order."""
 
 
 def gold(
@@ -201,11 +202,11 @@ def gold(
     options: GoldOptions = _DEFAULT,
     on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Recompute the gold tables of some days. Doing it again gives the same rows.
+    """Recompute all gold tables for some days. A second call with the same inputs writes the same rows.
 
     Args:
-        days: the days in order; every day with data from the first of them on.
-        on_progress: called with a text before each table.
+        days: days in ascending order. They must include every day with data after the first one.
+        on_progress: called with a text before each table is computed.
     """
     if not days:
         return
@@ -218,7 +219,10 @@ def gold(
 def _write(
     lake: SparkLake, days: Sequence[date], on_progress: Callable[[str], None] | None, table: Table, rows: DataFrame
 ) -> None:
-    """Replace the rows of some days, with the rows of a group next to each other so that readers find them fast."""
+    """Replace the rows of some days in a gold table.
+
+    The rows of a group are written next to each other, so that a reader of one group has to read only few files.
+    """
     if on_progress is not None:
         span = f"{days[0]} to {days[-1]}" if len(days) > 1 else f"{days[0]}"
         on_progress(f"computing gold/{table.name} for {span}")

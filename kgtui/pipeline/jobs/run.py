@@ -25,24 +25,25 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
     MakeGold = Callable[[SparkLake], object]
-    """Recomputes the gold tables if their inputs have new rows."""
+    """Function that recomputes the gold tables for the days with new rows."""
 
 TOPIC, FILES = "topic", "files"
-"""Names of the bronze queries that read a topic and a folder of files."""
+"""Names of the two bronze queries: one reads a topic, one reads a folder of files."""
 
 _AWAIT_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table; without any, the pipeline works on what the lake already has.
+    """Sources of records for the bronze table. Without a source, the pipeline processes only data in the lake.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster.
-        records: a folder of Parquet files.
-        since: time of the first record to read from the topic, in seconds since the epoch; ignored after its first
-            read.
-        max_files: maximum number of files per batch, both of the folder and of the bronze table; None for no limit.
+        records: folder of Parquet files with records.
+        since: records of the topic before this time, in seconds since the epoch, are skipped. It has an effect only
+            when the topic is read for the first time.
+        max_files: maximum number of files per batch, both when `records` is read and when the bronze table is decoded;
+            None for no limit.
     """
 
     topic: OffsetsTopic | None = None
@@ -52,7 +53,7 @@ class Sources:
 
 
 def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None]) -> None:
-    """Read and decode all new records, then recompute the gold tables. Raises `SourceError`."""
+    """Read and decode all new records once, then recompute the gold tables. Raises `SourceError`."""
     with translated_spark_errors():
         read_before = bronze.has_read_topic(lake)
         for name, query in _start_ingestion(lake, sources, None).items():
@@ -68,9 +69,9 @@ def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress
 def run_continuously(
     lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None], *, interval: float
 ) -> None:
-    """Read, decode and recompute every `interval` seconds, until a query fails or the user interrupts.
+    """Read and decode new records, and recompute the gold tables, every `interval` seconds until interrupted by Ctrl-C.
 
-    Raises `SourceError`.
+    Raises `SourceError` when a query fails.
     """
     running: dict[str, StreamingQuery] = {}
     with translated_spark_errors():
@@ -84,8 +85,8 @@ def run_continuously(
                 started = time.monotonic()
                 make_gold(lake)
                 on_progress(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
-                for query in running.values():  # raises the error of a query that has failed
-                    query.awaitTermination(_AWAIT_SECONDS)
+                for query in running.values():
+                    query.awaitTermination(_AWAIT_SECONDS)  # raises the query's error if the query has failed
                 if unchecked and (progress := running[TOPIC].lastProgress):
                     check_first_read(sources, progress, None)
                     unchecked = False
@@ -95,23 +96,27 @@ def run_continuously(
 
 
 def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
-    """Check that the first read of the topic reached its log end offsets. Raises `SourceError`.
+    """Check that the first read of the topic has read all of its partitions. Raises `SourceError`.
 
     Args:
-        progress: Spark's progress of the query's newest batch; None if it had no batch.
-        rows: number of records that were read; None if unknown.
+        progress: Spark's progress report of the query's newest batch; None if the query had no batch.
+        rows: number of records that were read; None if it is unknown.
     """
     if sources.topic is None:
         return
     read_up_to = end_offsets(progress)
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
-    elif read_up_to is not None:  # the topic may have no records after `since`
+    elif read_up_to is not None:  # None is not an error here, because the topic may have no records after `since`
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return partition → next offset of the Kafka source after its newest batch; None if the progress has none."""
+    """Return the next offset that the Kafka source will read, by partition; None if the report contains no offsets.
+
+    Args:
+        progress: Spark's progress report of the newest batch; None if there was no batch.
+    """
     reported = progress["sources"][0]["endOffset"] if progress else None
     if not reported or reported == "null":
         return None

@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
     WriteRows = Callable[[SparkLake, Table, DataFrame, list[str]], None]
-    """Writes rows into a table exactly once; the last argument is the days of the rows."""
+    """Function that writes rows into a table exactly once. Its last argument is the list of the rows' days."""
 
 _LAYER = "silver"
 _BATCH_SIZE = "512m"
-"""Bytes of bronze files that are decoded in one batch."""
+"""Approximate size of the bronze files that are decoded in one batch, in bytes."""
 
 
 def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | None = None) -> StreamingQuery:
-    """Start the query that decodes the rows of the bronze table that are not decoded yet.
+    """Start the streaming query that decodes all rows of the bronze table that have not been decoded yet.
 
     Args:
         interval: seconds between two batches; None stops the query once it has decoded everything that exists now.
-        max_files: maximum number of bronze files per batch; None limits a batch by size.
+        max_files: maximum number of bronze files per batch; None to limit a batch to 512 MB of files instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # Pruning removes days that are decoded already, which must not fail the query.
+    # `kgtui lake prune` deletes days from the bronze table. Without `ignoreDeletes`, the query would fail on that.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
@@ -47,10 +47,11 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Decode one batch into the silver tables; decoding the same batch again changes nothing.
+    """Decode one batch into the silver tables. A second call for the same batch changes nothing.
 
-    Rows are appended under the query's name and the batch's number, which Delta remembers. If an earlier checkpoint of
-    the query was lost, they are merged by key instead.
+    Normally, the rows are appended together with the query's name and the batch's number, so that Delta Lake ignores a
+    batch that it has already written. If the query's checkpoint was lost, the query has a new name, for which Delta
+    Lake does not know any batches. The rows are then merged by key instead.
     """
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     commits = batch.transform(regular_commits)
@@ -59,8 +60,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
         _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # The number is unknown if an earlier attempt had written these rows. Counting the batch reads no data, because the
-    # metadata of the files has their row counts.
+    # The number of rows is unknown if an earlier attempt had already written the batch. `batch.count()` is cheap,
+    # because Spark takes it from the metadata of the files.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
         decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))
@@ -77,7 +78,7 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
-    """Decode the irregular records in Python, write their rows, and return the number of records."""
+    """Decode records in Python, write the resulting rows into their tables, and return the number of records."""
     decoded = records.transform(decode_records).persist()
     try:
         count, days = _count_and_days(decoded)
@@ -92,7 +93,10 @@ def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows
 
 
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
-    """Write group events, and recompute the rebalances of their groups from all events of these groups."""
+    """Write new group events, and recompute the rebalances of their groups.
+
+    Rebalances are computed from all events of a group, because a rebalance may have begun in an earlier batch.
+    """
     groups = events.select("record_partition", "group").distinct()
     earlier = lake.read(GROUP_EVENTS).join(groups, ["record_partition", "group"], "left_semi")
     every = earlier.join(events, list(GROUP_EVENTS.key), "left_anti").unionByName(events).transform(with_created)
@@ -105,7 +109,10 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:
-    """Return the number of rows and, for each table that gets rows, their days as ISO dates."""
+    """Return the number of decoded records and, for each silver table that gets rows, the days of these rows.
+
+    The days are ISO dates.
+    """
     count = 0
     days: dict[Table, list[str]] = {}
     present = [F.col(name).isNotNull().alias(name) for name in STRUCTS]

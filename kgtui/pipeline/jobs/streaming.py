@@ -1,4 +1,4 @@
-"""Start, await and stop Spark's streaming queries, for the bronze and the silver job."""
+"""Start, await and stop Spark's streaming queries for the bronze and silver jobs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 4
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
-"""Error of Spark Connect when a Python worker did not start within ten seconds, as on a busy machine."""
+"""Error of Spark Connect when a Python worker has not started within ten seconds, for example on a busy machine."""
 
 
 def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | None) -> StreamingQuery:
-    """Start a streaming query with its checkpoint in a folder of the lake.
+    """Start a streaming query. It is tried again if Spark's Python worker does not start in time.
 
     Args:
+        checkpoint: folder of the query's checkpoint; the query is named after it.
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))
@@ -41,10 +42,10 @@ def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | No
 
 
 def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
-    """Wait until a query has stopped, and return the number of rows it read, as far as Spark reports it.
+    """Wait until a query has stopped, and return the number of rows that it has read according to Spark's reports.
 
     Args:
-        on_progress: called every second with the number of finished batches.
+        on_progress: called every second with the number of batches that are finished.
     """
     rows: dict[int, int] = {}  # by batch
     try:
@@ -70,7 +71,7 @@ def stop(*queries: StreamingQuery) -> None:
 
 
 def _rows_read(progress: Any) -> int:
-    """Add up the rows that a batch read from its sources; PySpark's own sum is null."""
+    """Return the number of rows that a batch has read from all its sources; PySpark's own sum is null."""
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 

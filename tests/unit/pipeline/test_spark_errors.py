@@ -21,7 +21,7 @@ Caused by: java.io.IOException: {cause}
     [
         (STACK.format(cause="No space left on device"), "no space is left on the disk of the lake"),
         (STACK.format(cause="something new"), "Spark failed: something new"),
-        ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "KGTUI_SPARK_MEMORY gives it more"),
+        ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "set KGTUI_SPARK_MEMORY to more"),
         ("[DELTA_CONCURRENT_APPEND] Files were added", "start only one run of the pipeline"),
         ("[CONCURRENT_QUERY] Another instance of this query", "another run of the pipeline is working"),
         ("org.apache.kafka.common.errors.TopicAuthorizationException: no", "needs Read and Describe"),
