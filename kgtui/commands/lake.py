@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that are left out on a narrow terminal, in this order."""
+"""Columns that may be left out on a narrow terminal; the first one is left out first."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(
         dest="what", metavar="status|optimize|prune", required=True, prog=parser.prog
     )  # fmt: skip
-    status = subcommands.add_parser("status", help="list tables with rows, sizes, days, versions and age")
+    status = subcommands.add_parser("status", help="list tables with rows, sizes, days, versions and last write")
     optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the tables' logs")
     prune = subcommands.add_parser("prune", help="delete whole days that are too old")
     for subcommand in (status, optimize, prune):
@@ -48,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
-        "A running recorder maintains its own tables. Files that optimize and prune replace stay on the disk for an\n"
-        "hour, because other programs may still be reading them."
+        "A running recorder compacts and prunes its own tables. Files that optimize or prune have replaced stay on the\n"
+        "disk for an hour, because other programs may still be reading them."
     )
 
 
@@ -83,7 +83,7 @@ def _print_status(args: argparse.Namespace) -> int:
 
 
 def _print_results(results: Iterable[MaintenanceResult]) -> int:
-    """Print one line per table as soon as it is finished."""
+    """Print one line per table as soon as the table is finished, and return the exit code."""
     code = 0
     for result in results:
         if result.error:
@@ -114,7 +114,10 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Format the status as a table, without some of `_OPTIONAL_COLUMNS` if it would be wider than `width` cells."""
+    """Format the status as a table.
+
+    If it would be wider than `width` cells, as many of `_OPTIONAL_COLUMNS` as necessary are left out.
+    """
     from kgtui.output.table import Column, cell_width, table
 
     now = time.time()

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands and their options."""
     subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
     once = subcommands.add_parser("run", help="decode new records, update the gold tables, and exit")
-    watch = subcommands.add_parser("watch", help="as run, but repeat until Ctrl-C")
+    watch = subcommands.add_parser("watch", help="do the same as run again and again, until Ctrl-C")
     demo = subcommands.add_parser("demo", help="simulate days of history, run the pipeline on them, print findings")
     for subcommand in (once, watch):
         add_cluster_options(subcommand, again=True)
@@ -47,10 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", metavar="LAKE", required=True, help="folder of the lake; created if there is none")
-    parser.add_argument("--records", metavar="FOLDER", help="Parquet files of records of __consumer_offsets")
     parser.add_argument(
-        "--since", metavar="TIME", help="on the first read of the topic, skip records before this time, such as 30d"
+        "--lake", metavar="LAKE", required=True, help="folder of the lake; it is created if it does not exist"
+    )
+    parser.add_argument(
+        "--records", metavar="FOLDER", help="folder of Parquet files with records of __consumer_offsets"
+    )
+    parser.add_argument(
+        "--since",
+        metavar="TIME",
+        help="skip records before this time, such as 30d, when the topic is read for the first time",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="Spark master to run on (local[*])")
@@ -60,9 +66,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
-        "Reads __consumer_offsets only if a cluster is named (--bootstrap-server or --cluster); the user needs Read\n"
-        "and Describe on that topic. A run that was killed is continued by the next one: no record is lost or\n"
-        "counted twice. Needs the extra spark, and Java 17 or newer unless --remote is given."
+        "The topic __consumer_offsets is read only if a cluster is named with --bootstrap-server or --cluster. The\n"
+        "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped: no\n"
+        "record is lost or counted twice. Needs the extra spark, and Java 17 or newer unless --remote is given."
     )
 
 
@@ -82,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
-        # PySpark's own handler for Ctrl-C would call the JVM while another call is still running, and wait for it.
+        # PySpark's own handler for Ctrl-C calls the JVM, and would have to wait until the current call has ended.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake
@@ -97,16 +103,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_lake(path: str) -> None:
-    """Check that the folder is, or can become, a lake. Raises `LakeError`."""
+    """Check that the folder is a lake or can become one. Raises `LakeError`."""
     from kgtui.lake.folder import LakeFolder
 
     LakeFolder.of(path).check_usable()
 
 
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
-    """Create the lake and its tables, and check that there is something to read, now or (for `watch`) later.
+    """Create the lake and its tables. Raises `LakeError` if they cannot be created.
 
-    Raises `LakeError`.
+    It also raises `LakeError` if `run` (`interval` is None) has nothing to read. `watch` may wait for data.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -135,7 +141,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources that the options name, after reading the topic's offsets from the cluster."""
+    """Return the sources that the options name. If they name a cluster, the topic's offsets are read from it."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -161,7 +167,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for the days with new rows, and return these days."""
+    """Recompute the gold tables for all days that have new rows, and return these days."""
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
     from kgtui.lake.pending_days import pending_days
@@ -183,7 +189,7 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
     """Read partitions and offsets of `__consumer_offsets` from the cluster that the options name.
 
     Raises:
-        SourceError: the topic does not exist, may not be read, or one of its partitions cannot be read now.
+        SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.
         UnreachableError: no broker answers.
     """
     from kgtui.pipeline.sources import OffsetsTopic
@@ -197,7 +203,7 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
 
 
 async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
-    """Return `offsets.retention.minutes` of the brokers in seconds; None if the user may not read broker configs."""
+    """Return the brokers' `offsets.retention.minutes`, in seconds; None if the user may not read broker configs."""
     from kgtui.pipeline.sources import TOPIC
 
     try:
@@ -207,7 +213,10 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return log start and log end offset of every partition, by partition. Raises like `read_offsets_topic`."""
+    """Return the log start and log end offset of `__consumer_offsets`, by partition.
+
+    Raises the same errors as `read_offsets_topic`.
+    """
     from kgtui.pipeline.sources import TOPIC
 
     leaders = await admin.pool.find_leaders([TOPIC], timeout=timeout)

@@ -1,6 +1,6 @@
 """`kgtui pipeline demo`: simulate and record days of history, run the pipeline on them, and print the findings.
 
-The simulated cluster runs on a manual clock, so that days are recorded, by the real recorder, in about a minute.
+The simulated cluster runs on a manual clock, so that the real recorder records days of history in about a minute.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ _KEYFRAME_SECONDS = 4 * 3_600.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--lake", metavar="LAKE", help="new folder for the lake (a temporary folder)")
+    parser.add_argument("--lake", metavar="LAKE", help="folder for the new lake (a temporary folder)")
     parser.add_argument("--days", type=float, default=3.0, metavar="N", help="length of the history (3)")
     parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (5m)")
     parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z (now)")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="the same seed and end give the same history (1)"
+        "--seed", type=int, default=1, metavar="S", help="seed of random choices; same seed and end, same history (1)"
     )
-    parser.add_argument("--history-only", action="store_true", help="only record the history; needs no Java")
+    parser.add_argument(
+        "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"
+    )
     parser.add_argument("--master", metavar="URL", help="Spark master to run on, as for kgtui pipeline run")
     parser.add_argument("--remote", metavar="URL", help="Spark Connect server to run on, as for kgtui pipeline run")
 
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        if args.lake is None:  # the user does not know the temporary folder yet
+        if args.lake is None:  # delete the temporary folder, because the user does not know its path yet
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
@@ -89,7 +91,10 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder for the lake, by default a new temporary one. Raises `UsageError` if it is not empty."""
+    """Return the folder for the lake; without `--lake`, a new temporary folder.
+
+    Raises `UsageError` if the folder is not empty.
+    """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = Path(given).expanduser()
@@ -133,12 +138,12 @@ def _print_findings(lake: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DemoHistory:
-    """Length, interval, end and seed of the history to record.
+    """What history to record.
 
     Attributes:
-        days: length in days.
-        interval: seconds between two polls.
-        until: end, in seconds since the epoch.
+        days: length of the history, in days.
+        interval: time between two polls, in seconds.
+        until: end of the history, in seconds since the epoch.
         seed: seed of all random choices; the same seed and end give the same history.
     """
 
@@ -159,7 +164,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Return the newest multiple of the interval that is not after a time, both in seconds since the epoch."""
+    """Round a time down to a multiple of the interval. Both times are in seconds since the epoch."""
     return now // interval * interval
 
 
@@ -170,7 +175,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
         on_poll: called after each poll with the number of polls so far.
 
     Raises:
-        LakeError: the folder cannot be written, or contains something else.
+        LakeError: the folder cannot be written, or contains files that are not of a lake.
     """
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions
@@ -199,11 +204,13 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """Stands in for the recorder's monitor: advances the simulated cluster between two polls, and stops after the last.
+    """Replacement for the monitor that a recorder reads. It controls the simulated cluster and the recorder.
+
+    Between two polls, it advances the simulated cluster. After the last poll, it stops the recorder.
 
     Attributes:
-        snapshot: the newest listing of the groups, which the recorder reads.
-        recorder: the recorder to stop, set after it was created.
+        snapshot: the newest list of groups, which the recorder reads.
+        recorder: the recorder to stop. It is set later, because the recorder is created after its monitor.
     """
 
     def __init__(
