@@ -48,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
-        "A running recorder compacts and prunes its own tables. Files that optimize or prune have replaced stay on the\n"
-        "disk for an hour, because other programs may still be reading them."
+        "A running recorder compacts and prunes its own tables. Files that optimize or prune replace stay on the disk\n"
+        "for an hour, because other programs may still be reading them."
     )
 
 
