@@ -20,7 +20,7 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
-    """Compile the function that encodes a mapping in `version` of a message and returns the bytes."""
+    """Compile the function that encodes a mapping as a message of this version, and returns the bytes."""
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible).compile(struct))
 
 

@@ -28,7 +28,7 @@ Row: TypeAlias = (
 )
 
 Default: TypeAlias = bool | int | str | bytes | UUID | None
-"""The default value of a field that is neither a struct nor an array."""
+"""The type of default values, for fields that are neither structs nor arrays."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
 """Format character of each type of fixed size, for Python's `struct` module."""

@@ -112,7 +112,7 @@ class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="never"):
-    """Subscribed to the topic without ever committing."""
+    """Subscribes to the topic, but never commits."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[None]:
         """Return None for every partition."""

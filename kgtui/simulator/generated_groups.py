@@ -139,7 +139,7 @@ class GeneratedGroups:
         self._populate(number, set(types))
 
     def _populate(self, number: int, types: set[str]) -> None:
-        rng = Random(f"{self.seed} population")  # noqa: S311 - not for secrets
+        rng = Random(f"{self.seed} population")  # noqa: S311 - not a secret
         kinds = [kind for kind, _ in _FRACTIONS if GENERATED_KINDS[kind][0] in types]
         weights = [weight for kind, weight in _FRACTIONS if GENERATED_KINDS[kind][0] in types]
         for name, kind, chance in zip(
@@ -188,7 +188,7 @@ class GeneratedGroups:
         while self.ticks < due:
             self.ticks += 1
             if self.names and self.churn > 0:
-                self._tick(Random(self.seed * 1_000_003 + self.ticks))  # noqa: S311 - not for secrets
+                self._tick(Random(self.seed * 1_000_003 + self.ticks))  # noqa: S311 - not a secret
 
     def _tick(self, rng: Random) -> None:
         changes = max(1, round(len(self.index) * self.churn))

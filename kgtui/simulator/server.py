@@ -188,7 +188,7 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
     if kind == "correlation":
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
-        return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not for secrets
+        return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
     # Replace the length of the first array. It follows the throttle time, or in ListGroups the error code after that.
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible

@@ -52,7 +52,10 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a consumer group (KIP-848) that subscribes to a regular expression beginning with `^`."""
+    """Keep a member in a consumer group (KIP-848) inside the `with` block.
+
+    The member subscribes to a regular expression, which must begin with `^`.
+    """
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])

@@ -1,4 +1,4 @@
-"""Run Java processes from Kafka's jars, and end them with the tests."""
+"""Run Java processes from Kafka's jars, and stop them when the tests end."""
 
 from __future__ import annotations
 

@@ -78,13 +78,13 @@ class RecordSchema:
 
 
 GROUP_KEY: Rows = (("GroupId", "string", "0"),)
-"""The key of a record type of which each group has one record."""
+"""The key of record types that have one record per group."""
 
 MEMBER_KEY: Rows = (
     ("GroupId", "string", "0"),
     ("MemberId", "string", "0"),
 )
-"""The key of a record type of which each member of a group has one record."""
+"""The key of record types that have one record per member of a group."""
 
 TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),

@@ -29,7 +29,7 @@ class MemberData(Protocol):
 
     @property
     def name(self) -> str:
-        """The protocol that the members agreed on; the assignor in a group of consumers."""
+        """The protocol that the members have agreed on. In a group of consumers, this is the assignor."""
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the metadata and assignment of each member, in the order of the slots."""

@@ -65,8 +65,8 @@ class Dispatcher:
     def respond(self, node: Node, request: bytes) -> bytes | None:
         """Return the response to a request, including the header of the response.
 
-        Returns None if the broker does not support the API or its version. Like a real broker, it must then close the
-        connection without a response.
+        Returns None if the broker does not support the API or its version. The caller must then close the connection
+        without a response, as a real broker does.
 
         Raises:
             DecodeError: the request is malformed.

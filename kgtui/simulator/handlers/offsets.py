@@ -35,7 +35,7 @@ UNINITIALIZED = (-1, -1)
 """Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Partition → start offset and lag."""
+"""Start offset and lag, by partition."""
 
 NOT_LEADER_OR_FOLLOWER = 6
 FIRST_WITH_EPOCH = 4
@@ -61,7 +61,7 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of a response with several groups.
 
-    If the request asks for all commits of the group, they are encoded by hand, because there may be very many and the
+    If the request asks for all commits of the group, this function encodes them itself. There may be very many, and the
     generated encoder is slower.
     """
     name = row["GroupId"]
@@ -193,7 +193,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition. If this broker is not the leader of a partition, its row has an error."""
     t = request.state.time()
-    # Brokers return unknown topics first.
+    # Like a real broker, return the topics that do not exist before all other topics.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}

@@ -61,7 +61,7 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
 
 
 def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
-    """Convert `[[groups]]` one by one, so that an error names the group.
+    """Convert the tables in `[[groups]]` one by one, so that an error message can name the group.
 
     Raises:
         UsageError: a key or value of a group is invalid.

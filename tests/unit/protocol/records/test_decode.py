@@ -96,7 +96,7 @@ def test_a_tombstone_has_only_a_key() -> None:
 
 
 def test_a_member_without_classic_metadata_is_decoded() -> None:
-    """Brokers write null into the tagged field with the metadata. In a tagged field the byte for null is 0, not 255."""
+    """For such a member, brokers write null into a tagged field. The byte for null is 0 there, and 255 elsewhere."""
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
     record = decoded(key, start + bytes.fromhex("01 00 01 00"))
