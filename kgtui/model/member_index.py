@@ -1,6 +1,6 @@
 """Stores the client ids, hosts and member ids of a group in one string.
 
-For 100,000 groups, three tuples of strings per group would need three times the memory.
+One string saves memory: for 100,000 groups, three tuples of strings per group would need three times as much.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from kgtui.model.members import Member
 
-_BETWEEN, _PART = "\x1f", "\x1e"  # ASCII's unit and record separators
-# A separator inside an id is replaced, because the index is used only for searching.
+_BETWEEN, _PART = "\x1f", "\x1e"  # These are the unit separator and the record separator of ASCII.
+# A separator inside an id is replaced. This is acceptable, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """Partitions by topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Partitions by subtopology, sorted likewise."""
+"""Partitions by subtopology, sorted by subtopology and partition: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class ConnectWorker:
     Attributes:
         url: the worker's REST address.
         leader: whether this worker is the leader; None while it has no assignment.
-        connectors: connectors that it runs.
-        tasks: the tasks that it runs, as `(connector, task numbers)`.
-        revoked: connectors and tasks that it must give up, as `connector` or `connector-3`.
+        connectors: connectors that the worker runs.
+        tasks: the tasks that the worker runs, as `(connector, task numbers)`.
+        revoked: connectors and tasks that the worker must give up, as `connector` or `connector-3`.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 for none.
     """
@@ -41,8 +41,8 @@ class RegistryNode:
 
     Attributes:
         url: `scheme://host:port` of the node.
-        eligible: whether it may become the leader.
-        leader: whether it is the leader; None while it has no assignment.
+        eligible: whether the node may become the leader.
+        leader: whether the node is the leader; None while it has no assignment.
         leader_url: address of the leader in the assignment of this node.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
     """
@@ -65,14 +65,14 @@ class StreamsAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StreamsMember:
-    """The fields of a member that only streams groups have (KIP-1071).
+    """The fields that only members of streams groups have (KIP-1071).
 
     Attributes:
         process: process id, which all threads of one process share.
         endpoint: `host:port` for interactive queries; None if there is none.
         task_offsets: offsets that the member reported for its tasks, as `(subtopology, partition, offset)`.
-        task_end_offsets: end offsets of the changelogs in the same form. The difference is the lag of standby and
-            warm-up tasks.
+        task_end_offsets: end offsets of the changelogs in the same form. The end offset minus the offset is the lag of
+            a standby or warm-up task.
     """
 
     process: str
@@ -90,8 +90,8 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`; None if the broker did not report it. A `classic` member
-            of a consumer or streams group has not been upgraded yet.
+        protocol: `classic`, `consumer`, `share` or `streams`; None if the broker did not report it. A member of a
+            consumer or streams group with the protocol `classic` has not been upgraded yet.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for members of classic groups.
         topics: subscribed topics; None if they are not known.
         regex: subscribed pattern (RE2); None if there is none.
@@ -119,7 +119,7 @@ class Member:
 
     @property
     def assigned_count(self) -> int | None:
-        """Number of partitions, or of tasks and connectors, that the member owns; None if it is not known."""
+        """Number of partitions, tasks or connectors that the member owns; None if the number is not known."""
         if self.connect is not None:
             return len(self.connect.connectors) + sum(len(tasks) for _, tasks in self.connect.tasks)
         if self.streams is not None:
@@ -134,7 +134,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """An internal topic of a subtopology."""
+    """An internal topic (changelog or repartition topic) of a subtopology."""
 
     name: str
     partitions: int
@@ -155,7 +155,10 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group, from its coordinator. `subtopologies` is None while it is not initialized."""
+    """The topology of a streams group, from its coordinator.
+
+    `subtopologies` is None while the topology is not initialized.
+    """
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] | None = None
@@ -167,7 +170,7 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Return every `(topic, partition)` that a member owns, or that an active task of a streams member reads."""
+    """Return every `(topic, partition)` that a member owns; for a streams member, those that its active tasks read."""
     owned = {tp for member in members or () for tp in partitions_of(member.assignment)}
     if topology is not None and topology.subtopologies is not None:
         sources = {
@@ -181,5 +184,8 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """Return `(topic, partition)` → owner; the last member that owns it if several do, as in share groups."""
+    """Return `(topic, partition)` → owner.
+
+    If several members own a partition, as in share groups, the last one is returned.
+    """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

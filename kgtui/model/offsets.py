@@ -1,4 +1,4 @@
-"""Committed offsets, log offsets and lag. Offsets and lag count records; `None` stands for -1 on the wire."""
+"""Committed offsets, log offsets and lag. Offsets and lag count records. A value of -1 in the protocol is None here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: None if nothing is committed, or if the offset could not be read; `error` then has the reason.
+        offset: None if no offset is committed, or if the offset could not be read. If it could not be read, `error` has
+            the reason.
         error: Kafka's error code; 0 for none.
     """
 
@@ -34,7 +35,7 @@ class ShareOffset:
 
     Attributes:
         start_offset: the SPSO; None if the share partition was never initialized.
-        lag: None if the broker does not know it, or does not report it (before version 1 of the RPC).
+        lag: None if the broker does not know the lag, or does not report it (before version 1 of the RPC).
     """
 
     topic: str
@@ -53,7 +54,7 @@ class PartitionBounds:
     They come from ListOffsets with the timestamps -2 and -1 and isolation level read_uncommitted, as in Kafka's tools.
 
     Attributes:
-        error: Kafka's error code of the first of the two reads that failed; 0 for none.
+        error: Kafka's error code; the first one if both reads failed, 0 if none failed.
     """
 
     log_start: int | None
@@ -68,8 +69,8 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: log start and log end offsets of those partitions, and of partitions that members own without a
-            commit. A partition is missing if nothing is known about its log.
+        bounds: log start and log end offsets of these partitions, and of partitions that a member owns although they
+            have no committed offset. A partition is missing if nothing is known about its log.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -88,8 +89,10 @@ class PartitionLag:
 
     Attributes:
         position: committed offset or share-partition start offset; None if there is none.
-        lag: records from the position to the log end; None if it is not known, and `reason` then says why.
-        lead: records from the log start to the position, the distance from data loss; None if it is not known.
+        lag: number of records from the position to the log end; None if it is not known. In this case, `reason` says
+            why.
+        lead: number of records from the log start to the position; None if it is not known. If the lead becomes
+            negative, records are lost.
         lost: records that expired before they were read (position < log start); None if it is not known.
         reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` or
             `pending`; `` otherwise. Offsets of a deleted topic are rare, because a coordinator drops them as soon as it
@@ -113,11 +116,11 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class LagTotal:
-    """The total lag of a group; a lower bound if the lag of some partitions is not known.
+    """The total lag of a group. It is a lower bound if the lag of some partitions is not known.
 
     Attributes:
         lag: sum over the partitions whose lag is known; None if no lag is known.
-        unknown: number of partitions whose lag is not known. Partitions without a commit are not counted.
+        unknown: number of partitions whose lag is not known. Partitions without a committed offset are not counted.
         partitions: number of all partitions.
     """
 
@@ -169,7 +172,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    It cannot be computed from the SPSO, because some records after it may already be acknowledged.
+    The lag cannot be computed from the SPSO, because some records after the SPSO may already be acknowledged.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None
@@ -191,7 +194,7 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
 def lags(offsets: GroupOffsets) -> list[PartitionLag]:
     """Return the lag of every partition of a group, sorted by topic and partition.
 
-    Partitions that a member owns without a commit are included.
+    Partitions that a member owns although they have no committed offset are included.
     """
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
@@ -245,6 +248,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return `total(lags(offsets))` without creating a `PartitionLag` per partition."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # Partitions that a member owns without a commit are counted too.
+    # Partitions that a member owns although they have no committed offset are counted too.
     owned = len(bounds.keys() - set(offsets.partitions))
     return LagTotal(sums.lag, sums.unknown, sums.partitions + owned)

@@ -15,7 +15,7 @@ def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
 
 
 def rfc3339_or_none(seconds: float | None) -> str | None:
-    """Write a time as `rfc3339` does; None if the time is not known."""
+    """Write a time like `rfc3339`. Return None if the time is None."""
     return None if seconds is None else rfc3339(seconds)
 
 
@@ -25,5 +25,8 @@ def file_stamp(seconds: float) -> str:
 
 
 def parse_rfc3339(text: str) -> float:
-    """Read a time with an offset, or a local time without one, as seconds since the epoch. Raises ValueError."""
+    """Parse a time and return seconds since the epoch.
+
+    A time without a UTC offset is a local time. Raises ValueError.
+    """
     return datetime.fromisoformat(text).astimezone().timestamp()

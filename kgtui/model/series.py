@@ -16,26 +16,29 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 LENGTH = 900
-"""Samples kept per group: half an hour at one sample every 2 seconds."""
+"""Maximum number of samples kept per group: half an hour at one sample every 2 seconds."""
 GROUPS = 500
-"""Groups whose series are kept; the group without a new sample for the longest time is dropped first."""
+"""Maximum number of groups whose series are kept.
+
+The group that has had no new sample for the longest time is dropped first.
+"""
 CHANGE_POINTS = 500
-"""Change points kept per group."""
+"""Maximum number of change points kept per group."""
 
 
 class GapRule(NamedTuple):
     """Decides how much time between two reads counts as a gap. No rate is computed across a gap.
 
     Attributes:
-        at_least: longest time between two reads that is never a gap, in seconds.
-        intervals: longest time that is never a gap, as a multiple of the usual interval between reads.
+        at_least: a time of up to this many seconds between two reads is never a gap.
+        intervals: a time of up to this many usual intervals between two reads is never a gap.
     """
 
     at_least: float
     intervals: float
 
     def limit(self, interval: float) -> float:
-        """Return the longest time between two reads that is not a gap, in seconds.
+        """Return a time in seconds. If more time passes between two reads, it is a gap.
 
         Args:
             interval: usual interval between two reads, in seconds.
@@ -47,7 +50,7 @@ NO_GAPS = GapRule(math.inf, 0.0)
 
 
 class ChangePoint(NamedTuple):
-    """A read of a group that differs from the read before; also the first read.
+    """A read of a group that differs from the previous read. The first read of a group is a change point too.
 
     Attributes:
         at: time of the read, in seconds since the epoch.
@@ -79,12 +82,18 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values of which one must differ to make a change point, apart from members and partitions."""
+        """The values that are compared with the previous read.
+
+        If one differs, the read is a change point. Members and partitions are compared separately.
+        """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
 
 class _Sums(NamedTuple):
-    """Sums of the log end offsets and of the positions of a group, with the number of partitions in each sum."""
+    """Two sums over the partitions of a group: log end offsets and positions.
+
+    Each has its number of partitions.
+    """
 
     ends: int
     with_end: int
@@ -100,9 +109,9 @@ class Series:
         times: seconds since the epoch.
         lag: total lag in records.
         members: number of members.
-        written: records per second written to the group's topics since the sample before.
-        read: records per second by which the group's positions advanced since the sample before.
-        change_points: the reads that differ from the read before, oldest first.
+        written: records per second written to the group's topics since the previous sample.
+        read: records per second that the group has read since the previous sample, computed from its positions.
+        change_points: the reads that differ from the previous read, oldest first.
         gap_rule: decides how much time between two reads counts as a gap.
     """
 
@@ -130,8 +139,9 @@ class Series:
 
         Args:
             at: time of the sample, in seconds since the epoch.
-            description: description read for this sample; None if there is none, and the group counts as unchanged.
-            offsets: offsets read for this sample; None if there are none, and the rates are then not known.
+            description: description read for this sample; None if the group was not described. It then counts as
+                unchanged.
+            offsets: offsets read for this sample; None if they were not read. The rates are then not known.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -156,7 +166,7 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return records written and read per second, and by how many records the positions went back."""
+        """Return the records written and read per second, and by how many records the positions went back."""
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
             return math.nan, math.nan, 0
@@ -195,7 +205,7 @@ class Series:
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return the change of the lag in records per second over the last `window` seconds; None if unknown."""
+        """Return the trend of the lag in records per second over the last `window` seconds; None if not known."""
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SLICE = 1_000
-"""Groups or rows that a computation handles before it yields."""
+"""Number of groups or rows that a computation handles before it yields."""
 PAUSE = 0.002
-"""Pause between two slices, in seconds. Zero would not do, because a key needs several turns of the event loop."""
+"""Pause between two slices, in seconds.
+
+It must be more than zero, because the event loop needs several iterations to handle a key.
+"""
 
 
 class SupersededError(Exception):
-    """The computation was stopped because its result is not needed any more."""
+    """A computation was stopped because its result is not needed any more."""
 
 
 def run_at_once(steps: Generator[None, None, T]) -> T:
@@ -34,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations on the event loop, with a pause whenever a slice has taken its time."""
+    """Runs computations on the event loop, with a pause after each slice of a fixed length."""
 
     def __init__(
         self,
@@ -45,9 +48,9 @@ class Slices:
         """Begin the first slice.
 
         Args:
-            sleep: `asyncio.sleep`, which this package may not import.
-            seconds: length of a slice.
-            still_needed: asked after every pause; once it returns False, the computation is stopped.
+            sleep: `asyncio.sleep`. It is a parameter because this package must not import asyncio.
+            seconds: maximum length of a slice.
+            still_needed: function that is called after every pause. If it returns False, the computation is stopped.
         """
         self._sleep = sleep
         self._seconds = seconds
@@ -56,7 +59,7 @@ class Slices:
         self._spent = 0.0
 
     async def run(self, steps: Generator[None, None, T]) -> T:
-        """Run a computation and return its result. Raises `SupersededError` once it is not needed any more."""
+        """Run a computation and return its result. Raises `SupersededError` if the result is not needed any more."""
         while True:
             try:
                 next(steps)
@@ -67,7 +70,7 @@ class Slices:
                 await self.pause()
 
     async def pause_if_due(self) -> None:
-        """Pause if the current slice has taken its time."""
+        """Pause if the current slice has reached its maximum length."""
         if perf_counter() - self._began > self._seconds:
             await self.pause()
 
@@ -81,5 +84,5 @@ class Slices:
 
     @property
     def spent(self) -> float:
-        """Seconds of all slices until now, without the pauses."""
+        """Total length of all slices so far in seconds, without the pauses."""
         return self._spent + perf_counter() - self._began

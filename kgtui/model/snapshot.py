@@ -1,4 +1,4 @@
-"""The snapshot: everything known about the groups of a cluster at one time, for screens and commands to show."""
+"""The snapshot: everything that is known at one time about the groups of a cluster. Screens and commands show it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Reading(Generic[T]):
 
     Attributes:
         at: seconds since the epoch.
-        fault: why the newest read failed, in which case the value is from the last good read; None if it succeeded.
+        fault: why the newest read failed; None if it succeeded. If it failed, the value is from the last good read.
     """
 
     value: T
@@ -33,7 +33,7 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the background sweep keeps about one group.
+    """The values that the background sweep keeps about one group.
 
     Attributes:
         members: number of members; None if it is not known.
@@ -62,14 +62,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds to the polls of its list of groups.
+    """How one broker responds when kgtui polls the broker's list of groups.
 
     Attributes:
         answered_at: time of the last good response, in seconds since the epoch; None if there was none yet.
         took_ms: duration of that poll in milliseconds.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups in the last list, all of which the broker coordinates; None if there was none yet.
-        interval: current interval between polls, in seconds; it grows while polls are slow.
+        groups: number of groups in the last list, which has the groups that the broker coordinates; None if there was
+            no list yet.
+        interval: current interval between polls, in seconds. It grows while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
     """
@@ -94,21 +95,21 @@ class Snapshot:
     Attributes:
         serial: number of the snapshot; each snapshot of a monitor has a serial one higher than the one before.
         taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → its row in the newest list of its coordinator, in no particular order.
+        groups: group id → row of the group in the newest list of its coordinator, in no particular order.
         by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
             and never modified.
-        summaries: group id → summary from the sweep. All snapshots of a monitor share this mapping, so that older
-            snapshots show later summaries too; a copy of 100,000 entries per snapshot would be too slow.
+        summaries: group id → summary from the background sweep. All snapshots of a monitor share this mapping, so that
+            older snapshots show later summaries too; a copy of 100,000 entries per snapshot would be too slow.
         details: group id → newest description, for groups that are selected or in view.
         offsets: group id → newest offsets, for the same groups.
         configs: group id → newest configs, for the same groups.
         health: group id → health, for watched groups (see `kgtui.model.health`).
         state_since: group id → time at which its state was first observed, in seconds since the epoch; only for states
-            that began while kgtui was running. Shared by all snapshots, as `summaries`.
+            that began while kgtui was running. All snapshots share this mapping, like `summaries`.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
-        swept: number of groups that the sweep has read at least once.
+        swept: number of groups that the background sweep has read at least once.
     """
 
     serial: int
@@ -129,11 +130,14 @@ class Snapshot:
 
     @property
     def answering(self) -> int:
-        """Number of brokers that responded to their newest poll."""
+        """Number of brokers that responded to the newest poll."""
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """Return the newest state of a group, from the list or, if brokers do not list states, from the sweep."""
+        """Return the newest state of a group.
+
+        If the list has no states (old brokers), it is from the background sweep.
+        """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
             return listing.state if listing else None

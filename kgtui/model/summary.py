@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Topics of earlier summaries, so that groups with the same topics share one tuple: 100,000 groups need few of them."""
+"""Tuples of topics in earlier summaries.
+
+Groups with the same topics share one tuple, so that 100,000 groups need only a few tuples.
+"""
 
 
 def summary_of(
@@ -35,8 +38,8 @@ def summary_of(
         sums: total lag of the group.
         topics: topics in which the group has an offset.
         at: time of the read, in seconds since the epoch.
-        memberless: True if the group was not described because the list already says that it has no members.
-        shared: topics of earlier summaries; the topics of this one are added.
+        memberless: True if the list already says that the group has no members, so that it was not described.
+        shared: tuples of topics in earlier summaries. The tuple of this summary is added.
     """
     found = set(topics)
     if description is not None:

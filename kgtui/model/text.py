@@ -1,6 +1,6 @@
 """Makes text safe to show and to store: escapes control and invisible characters, and removes secrets.
 
-Group, topic, client and member ids may contain any character, also those that control a terminal, are invisible or
+Group, topic, client and member ids may contain any character, also characters that control a terminal, are invisible or
 reverse the direction of text. This module handles characters only; it knows nothing about markup or colors.
 """
 
@@ -10,7 +10,10 @@ import re
 import unicodedata
 
 MOST_MARKS = 3
-"""Largest number of combining marks in a row that is shown as it is; more would be drawn over the line above."""
+"""Maximum number of consecutive combining marks that are shown unescaped.
+
+A terminal would draw more of them over the line above.
+"""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
@@ -37,7 +40,7 @@ def visible(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Return whether `visible` leaves the text unchanged."""
+    """Return whether the text is safe to show, so that `visible` leaves it unchanged."""
     return visible(text) == text
 
 
@@ -81,7 +84,7 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# Nothing is repeated before the keyword, so that the time stays linear for an id of 32,000 characters.
+# The pattern has no repetition before the keyword. The time is therefore linear, even for an id of 32,000 characters.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

@@ -1,4 +1,7 @@
-"""The timeline of one group over an interval: samples to plot and changes to list, of a session or of a recording."""
+"""The timeline of one group over an interval: samples to plot and changes to list.
+
+They are from the current session or from a recording.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,12 @@ class Change(NamedTuple):
     """The difference between two consecutive change points.
 
     Attributes:
-        before: the earlier change point; None if nothing is known about the time before.
-        now: the later change point.
+        before: the earlier of the two change points; None if nothing is known about the time before `now`.
+        now: the later of the two change points.
         lasted: how long the earlier state was observed, in seconds; None if the state is the same, or if its beginning
             was not observed.
-        rebalanced: how long the rebalance took that ended here, in seconds, from the read that first observed it; None
-            if no rebalance ended here.
+        rebalanced: duration of the rebalance that ended with this change, in seconds, counted from the read that first
+            observed it; None if no rebalance ended.
     """
 
     before: ChangePoint | None
@@ -52,7 +55,7 @@ class GroupTimeline:
         written: records per second written to the group's topics since the sample before.
         read: records per second read by the group since the sample before.
         change_points: oldest first; some may be older than `since`.
-        gaps: `(start, end, reason)` of times about which nothing is known.
+        gaps: `(start, end, reason)` for each time about which nothing is known.
     """
 
     since: float
@@ -71,12 +74,12 @@ class GroupTimeline:
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the newest value of a column at a time, or at the end; None if it is not known."""
+        """Return the value of a column at a time, or at the end of the interval; None if it is not known."""
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over some seconds up to a time, or up to the end; None if it is not known."""
+        """Return the mean of a column over some seconds before a time or the end of the interval; None if not known."""
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None
@@ -85,7 +88,10 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point at a time, which has the state of the group then; None if nothing is known."""
+        """Return the newest change point up to a time.
+
+        It has the state of the group at that time. The result is None if nothing is known.
+        """
         for start, end, _ in self.gaps:
             if start < at < end:
                 return None
@@ -99,8 +105,8 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     """Pair each change point with the one before it."""
     found: list[Change] = []
     before: ChangePoint | None = None
-    since: float | None = None  # start of the current state
-    settled: float | None = None  # start of the current rebalance
+    since: float | None = None  # This is the start of the current state.
+    settled: float | None = None  # This is the start of the current rebalance.
     for now in change_points:
         lasted = rebalanced = None
         if before is None or now.gap:
@@ -120,7 +126,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of an interval from the series of a session; empty if `series` is None."""
+    """Return the timeline of an interval in the current session. It is empty if `series` is None."""
     if series is None:
         return GroupTimeline(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)
@@ -148,7 +154,8 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes before which polls are missing, so that plots do not connect them to the minute before.
+        breaks: minutes before which polls are missing. Plots do not draw a line from the previous minute to such a
+            minute.
     """
 
     minutes: tuple[float, ...]
@@ -160,7 +167,10 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """Return the history as a timeline to plot. It has no change points, because the tables have no states."""
+        """Return the history as a timeline to plot.
+
+        The timeline has no change points, because the gold tables contain no states.
+        """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(
             since, until, self.minutes, _with_nan(self.lag), _with_nan(self.members), _with_nan(self.rate_in),

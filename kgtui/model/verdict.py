@@ -1,8 +1,8 @@
 """Computes verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
 
-A window holds the last commits of a group in one partition, each with its lag at the time of the commit, and the last
-log end offsets of that partition. For a given window, the verdict is the same as from Burrow's `CachingEvaluator`.
-`kgtui.model.health` makes windows from polled offsets.
+A window holds the last commits of a group in one partition, each with the lag at the time of the commit. It also holds
+the last log end offsets of that partition. For a given window, the verdict is the same as from Burrow's
+`CachingEvaluator`. `kgtui.model.health` makes windows from polled offsets.
 
 Times are in milliseconds since the epoch, as in Kafka's commits. Offsets and lag count records.
 """
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-_UNKNOWN = -1  # stands for None in arrays; offsets and lags are never negative
+_UNKNOWN = (
+    -1
+)  # This value stands for None in arrays. It cannot be confused with data, because offsets and lags are never negative.
 
 
 class Status(IntEnum):
-    """The verdict on a partition or a group, with Burrow's numbers. The highest status of a group is `ERR`."""
+    """The verdict on a partition or a group.
+
+    The values are those of Burrow; a group never has a higher status than `ERR`.
+    """
 
     NOT_FOUND = 0
     """The group does not exist."""
@@ -43,16 +48,17 @@ class Status(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Burrow's settings, with its names and its defaults.
+    """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: largest number of commits in a window, and of log end offsets.
-        minimum_complete: smallest fraction of a full window (0 to 1) that is judged; below it a partition is OK.
-        allowed_lag: largest lag of a partition that is always OK, in records.
-        min_distance: smallest time between two commits of a window, in seconds; a commit that arrives sooner replaces
-            the one before.
+        intervals: maximum number of commits in a window, and also of log end offsets.
+        minimum_complete: minimum fraction of a full window (0 to 1) for a verdict. With fewer commits, the partition is
+            OK.
+        allowed_lag: a partition whose lag is at most this many records is always OK.
+        min_distance: minimum time between two commits of a window, in seconds. A commit that arrives sooner replaces
+            the previous one.
         offset_refresh: time between two log end offsets, in seconds.
-        expire_cache: how long a verdict may be reused, in seconds.
+        expire_cache: maximum time, in seconds, for which a computed verdict is reused.
     """
 
     intervals: int = 10
@@ -77,9 +83,10 @@ class Commit:
     """A commit in one partition.
 
     Attributes:
-        offset: the committed offset, which is that of the next record to read.
+        offset: the committed offset, which is the offset of the next record to read.
         at: time of the commit in milliseconds since the epoch.
-        lag: records from the committed offset to the log end known at that time; None if no log end was known.
+        lag: number of records from the committed offset to the log end that was known at that time; None if none was
+            known.
     """
 
     offset: int
@@ -101,7 +108,10 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Records from the last committed offset to the newest log end, at least 0; None if either is not known."""
+        """Number of records from the last committed offset to the newest log end, at least 0.
+
+        It is None if one of the two offsets is not known.
+        """
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -113,7 +123,7 @@ class PartitionVerdict:
 
     Attributes:
         status: any status except `ERR`, which is a status of groups.
-        complete: fraction of a full window that the commits fill, from 0 to 1.
+        complete: number of commits in the window as a fraction of a full window, from 0 to 1.
         current_lag: see `Window.current_lag`.
         first: the oldest commit in the window; None if there is none.
         last: the newest commit in the window; None if there is none.
@@ -131,10 +141,10 @@ class GroupVerdict:
     """The verdict on a group.
 
     Attributes:
-        status: the worst status of its partitions, but at most `ERR`.
-        complete: fraction of the partitions with a full window, from 0 to 1; 0 without partitions.
+        status: the worst status of the partitions, but at most `ERR`.
+        complete: fraction of the partitions that have a full window, from 0 to 1; 0 if there are no partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: the first partition with the largest lag; None if no lag is known.
+        max_lag: the partition with the largest lag; if there are several, the first. None if no lag is known.
         unknown: number of partitions whose lag is not known.
         partitions: the verdict on every partition.
     """
@@ -155,7 +165,7 @@ class GroupVerdict:
 class CommitRing:
     """Collects the window of one partition from commits and log end offsets, in arrays of bounded length.
 
-    Commits must be added in the order of their arrival; a commit that is older than the last one is dropped.
+    Commits must be added in the order of their arrival. A commit that is older than the last one is dropped.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")
@@ -168,15 +178,15 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Add a log end offset; the caller does so every `Options.offset_refresh` seconds."""
+        """Add a log end offset. The caller must do this every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit made at `at` milliseconds since the epoch, with its lag to the newest log end so far.
+        """Add a commit made at `at` milliseconds since the epoch, and compute its lag from the newest log end so far.
 
-        If the commit before is less than `min_distance` older, the new one replaces it but keeps its time, as in
-        Burrow. With its own time, a group that commits often would never fill a window.
+        If the previous commit is less than `min_distance` older, the new commit replaces it but keeps the older time,
+        as in Burrow. If it had the newer time, a group that commits often would never fill a window.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -189,10 +199,10 @@ class CommitRing:
             del column[: -self._options.intervals]
 
     def window(self, log_end: int | None = None) -> Window:
-        """Return the window of everything added so far.
+        """Return the window that contains everything that was added so far.
 
         Args:
-            log_end: a newer log end offset than the last one added; None if there is none.
+            log_end: a log end offset that is newer than the last added one; None if there is no newer one.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -200,7 +210,7 @@ class CommitRing:
 
 
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
-    """Return Burrow's verdict on one partition, from its window alone.
+    """Return Burrow's verdict on one partition. Only the window is used.
 
     The first rule that applies decides:
 
@@ -240,17 +250,17 @@ def _of_lagging(window: Window, now: int, allowed_lag: int) -> Status:
 
 
 def ceased(commits: Sequence[Commit], now: int) -> bool:
-    """Return whether more time has passed since the last commit than between the first and the last one."""
+    """Return whether the group stopped committing: the time since the last commit is longer than the window."""
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the lag was recently 0: a log end in the window is not beyond the last committed offset."""
+    """Return whether the lag was 0 recently: a log end in the window is not larger than the last committed offset."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewound(commits: Sequence[Commit]) -> bool:
-    """Return whether the committed offset went back, and no later commit reached the offset before that."""
+    """Return whether the committed offset went back and has not returned to its earlier value since."""
     for i in range(1, len(commits)):
         if commits[i].offset < commits[i - 1].offset:
             return all(later.offset < commits[i - 1].offset for later in commits[i:])
@@ -274,7 +284,10 @@ def lag_never_fell(commits: Iterable[Commit]) -> bool:
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """Combine the verdicts on partitions into one on the group. Without partitions it is OK, as in Burrow."""
+    """Combine the verdicts on partitions into a verdict on the group.
+
+    A group without partitions is OK, as in Burrow.
+    """
     status, total, full, unknown = Status.OK, 0, 0, 0
     largest: tuple[int, TopicPartition] | None = None
     for key, row in partitions.items():

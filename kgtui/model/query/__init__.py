@@ -1,4 +1,4 @@
-"""The filter language, which the screen and all commands share.
+"""The filter language of the screen and of all commands.
 
 `parse` reads a filter, a `Query` selects groups of a `Snapshot`, and `HELP` is the table of all terms. The package
 imports the rest of the model, and RE2 only for filters with a regular expression.

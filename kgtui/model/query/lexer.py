@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Largest length of a filter in characters: more than anyone types, and not too long for RE2."""
+"""Maximum length of a filter in characters. Nobody types longer filters, and RE2 can compile one of this length."""
 
 WILD = "*?%"
-"""Wildcards in names. `%` means the same as `*` but needs no quotes in a shell."""
+"""Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""
 
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r"}
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
@@ -27,12 +27,12 @@ class Value:
     """One value of a term.
 
     Attributes:
-        text: the value with escapes resolved, or the source of a regular expression.
+        text: the value after escapes were resolved, or the source of a regular expression.
         start: position of its first character in the filter.
         end: position after its last character.
         regex: whether it was written between slashes.
-        quoted: whether a part was quoted or escaped, so that the value is taken literally.
-        wild: positions in `text` of characters that are wildcards.
+        quoted: whether a part of the value was quoted or escaped. The value is then taken literally.
+        wild: positions in `text` at which a character is a wildcard.
     """
 
     text: str
@@ -45,7 +45,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term split into negation, key and values, before its meaning is checked. `key` is None for a group id."""
+    """A term that was split into negation, key and values, but not checked yet.
+
+    `key` is None for a term about the group id.
+    """
 
     start: int
     end: int
@@ -231,8 +234,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return the shortest spelling of a value that the lexer reads as the same value.
 
     Args:
-        wild: positions of characters that are wildcards; None if the value cannot have wildcards.
-        first: whether the value begins a term, where `!` and `:` have a special meaning.
+        wild: positions at which a character is a wildcard; None if the value cannot have wildcards.
+        first: whether the value is at the beginning of a term, where `!` and `:` have a special meaning.
     """
     if not text:
         return '""'

@@ -13,22 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Size of the largest RE2 program for which a set is used. Unlike a search, a set fails if it needs too much memory."""
+"""Maximum size of an RE2 program for which an `re2.Set` is used.
+
+A set is faster than a search, but it fails if it needs too much memory.
+"""
 
 
 class PatternError(ValueError):
-    """RE2 rejects a regular expression; the message says why."""
+    """RE2 rejected a regular expression. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern with the wildcards `*` (any text) and `?` (one character). It matches a whole text and ignores case."""
+    """A pattern with the wildcards `*` (any text) and `?` (one character).
+
+    The pattern must match the whole text. Case is ignored.
+    """
 
     text: str
     wild: frozenset[int] = frozenset()
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function whose result is true for texts that match."""
+        """Return a function that returns whether a text matches."""
         if not self.wild:
             pattern = self.text.lower()
             return lambda text: text.lower() == pattern
@@ -42,7 +48,7 @@ class Glob:
 
 @lru_cache(maxsize=256)
 def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
-    # Atomic groups take the first match of each literal part without backtracking, so that the time stays linear.
+    # Atomic groups keep the first match of each literal part. There is no backtracking, so that the time is linear.
     parts: list[str] = [""]
     for index, char in enumerate(text):
         if index not in wild:
@@ -59,14 +65,14 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """Return a function whose result is true for lower-case texts with the letters of `word` in this order."""
+    """Return a function that returns whether a lower-case text contains the letters of `word` in this order."""
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
 
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function whose result is true for texts in which RE2 finds the expression.
+    """Return a function that returns whether RE2 finds the expression in a text.
 
     Case is ignored unless the expression contains `(?-i)`. Raises `PatternError`; the returned function raises
     `UnicodeEncodeError` for a text with lone surrogates.
@@ -85,7 +91,7 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # A set with one expression only answers yes or no, which takes a quarter of the time of a search.
+        # A set with one expression answers only yes or no. This takes a quarter of the time of a search.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -22,33 +22,34 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # The module of the verdict term is imported only by filters that use it.
+    # This import is delayed, because few filters use the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
 
 class FilterCache:
-    """Remembers which ids passed the terms about group ids, for the next character of a filter or the next poll.
+    """Remembers which group ids passed the terms about group ids.
 
-    It relies on the id sequences of a snapshot being replaced, never modified.
+    The result is reused when the user types the next character of a filter, or when the next poll arrives. This
+    requires that id sequences of a snapshot are replaced and never modified.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Begin a pass over the id sequences of a snapshot, and drop results for other sequences."""
+        """Begin to filter the id sequences of a snapshot, and drop the results for all other sequences."""
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the ids that must still be tested, and the terms to test them with."""
+        """Return the ids that must still be tested, and the terms that must be tested on them."""
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Remember the ids that passed all of the terms."""
+        """Remember which ids of a sequence passed all of the terms."""
         self._kept[listing] = (ids, terms, passed)
 
 
@@ -61,7 +62,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read of a group before its sort value is known."""
+        """The data of a group that must be read before its sort value is known."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -86,7 +87,10 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A filter: terms that must all hold, and a sort order. Without terms, it selects every group."""
+    """A filter: terms that must all be true of a group, and a sort order.
+
+    A filter without terms selects every group.
+    """
 
     terms: tuple[Term, ...] = ()
     order: tuple[SortKey, ...] = ()
@@ -100,14 +104,15 @@ class Query:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read of the groups, beyond their list, for all terms and sort keys."""
+        """The data that all terms and sort keys need, in addition to the list of groups."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return the filter without its order and without terms that need other data than `known`.
+        """Return this filter without its order, and without terms that need other data than `known`.
 
-        Groups that this filter excludes need not be read.
+        A group that the returned filter excludes is excluded by this filter too, so that no more data of the group need
+        be read.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
@@ -127,7 +132,10 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute `select` in slices of `size` groups: yields after each, and returns the ids at the end."""
+        """Compute `select` in slices of `size` groups.
+
+        The generator yields after each slice and returns the ids at the end.
+        """
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -139,10 +147,12 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return the part of `snapshot.by_listing` with the selected groups, sorted by id. Yields between slices.
+        """Return the selected groups as listing → sorted ids, like `snapshot.by_listing`.
+
+        The generator yields between slices.
 
         Args:
-            cache: ids that passed earlier filters; the results of this one are added.
+            cache: ids that passed earlier filters. The results of this filter are added.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -161,14 +171,15 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return how many groups could be tested, and how many groups the list alone cannot exclude.
+        """Return how many groups could be tested, and how many groups had to be tested.
 
-        Both numbers are equal if no term needs more than the list, or once everything has been read.
+        A group must be tested if the list of groups alone cannot exclude it. Both numbers are equal if no term needs
+        other data than the list, or when all data has been read.
         """
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """Compute `searched` in slices of `size` groups: yields after each."""
+        """Compute `searched` in slices of `size` groups. The generator yields after each slice."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):
@@ -187,7 +198,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return the groups that the listing terms do not exclude, with the terms that the listing does not decide."""
+        """Return the groups that their listing does not exclude, and the terms that the listing does not decide."""
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():
             undecided = self._undecided(listing, snapshot)

@@ -24,14 +24,20 @@ _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An inclusive range of numbers, open at an end that is None. `unknown` matches values that are not known."""
+    """An inclusive range of numbers.
+
+    An end that is None is open. `unknown` is True for the range that matches unknown values.
+    """
 
     low: float | None = None
     high: float | None = None
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a value is in the range; None if that is open because the true value may be larger."""
+        """Return whether a value is in the range.
+
+        Return None if this cannot be decided because the true value may be larger.
+        """
         if self.unknown:
             return at_least
         low = self.low is None or value >= self.low
@@ -53,7 +59,7 @@ class Range:
 
 
 class RangeSyntaxError(ValueError):
-    """A range is written wrongly; the message says why."""
+    """A range has a syntax error. The message says which one."""
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:

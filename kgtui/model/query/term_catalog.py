@@ -1,4 +1,4 @@
-"""The catalog of filter terms and sort keys: the parser, the help, the README and error messages are generated from it.
+"""The catalog of filter terms and sort keys, which the parser, the help, the README and error messages use.
 
 Adding a term means adding an entry to `TERMS`. `python -m kgtui.model.query` prints the catalog as a Markdown table.
 """
@@ -23,7 +23,7 @@ UNKNOWN = "unknown"
 
 
 class Need(Enum):
-    """Data that must be read of a group, beyond the list of groups, before a term or a sort key can be evaluated."""
+    """Data of a group that a term or a sort key needs in addition to the list of groups."""
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
@@ -31,10 +31,10 @@ class Need(Enum):
 
 
 class Number(NamedTuple):
-    """A number of one group, as a term compares it.
+    """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group has such a number; None if that is not known yet.
+        applies: whether the group can have such a number; None if that is not known yet.
         value: the number; None if it is not known.
         at_least: whether the true number may be larger than `value`.
     """
@@ -51,8 +51,8 @@ class TermKey:
     Attributes:
         meaning: what the term says about a group, for the help and the README.
         example: a filter with the term, in a spelling that needs no quotes in a shell.
-        values: the accepted values, for error messages and suggestions; empty if any text or number is accepted.
-        needs: the data that the term compares, beyond the list of groups.
+        values: the accepted values, for error messages and suggestions; empty if every text or number is accepted.
+        needs: the data that the term needs in addition to the list of groups.
         heading: how the help names the term; `key:` by default.
     """
 
@@ -66,17 +66,18 @@ class TermKey:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyKey(TermKey):
-    """The term about letters of the group id."""
+    """The term that compares the letters of the group id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """A term that the list of groups decides, once for all groups with the same listing.
+    """A term that the list of groups decides. The result is the same for all groups with the same listing.
 
     Attributes:
-        of_listing: returns the texts to compare for a listing; None if the broker does not list them.
-        of_group: returns the text of one group where its list does not have it; None if no describe reports it either.
-        quoted: whether quotes allow a value that is not among `values`.
+        of_listing: function that returns the texts to compare for a listing; None if the broker does not list them.
+        of_group: function that returns the text of one group if the listing does not have it; None if a description
+            does not have it either.
+        quoted: True if a value that is not in `values` is accepted in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -86,10 +87,10 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """A term about names from the description or the offsets of a group, compared by wildcard.
+    """A term that compares names from the description or the offsets of a group. Wildcards are allowed.
 
     Attributes:
-        names: returns the names of one group; None if they were not read.
+        names: function that returns the names of one group; None if they were not read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -100,12 +101,12 @@ class NumberKey(TermKey):
     """A term that compares a number with ranges.
 
     Attributes:
-        units: the units of the number, which also say whether it is a count or a time.
-        number: returns the number of one group.
-        in_summary: attribute of `Summary` with the same number, for a fast answer about groups that only the sweep
-            reads; `` if there is none.
-        newer_in: attribute of `Snapshot` with the readings that may be newer than the summary.
-        searched_without_value: whether a group counts as searched although its number is not known.
+        units: the units of the number. They also tell whether the number is a count or a time.
+        number: function that returns the number of one group.
+        in_summary: attribute of `Summary` with the same number; `` if there is none. It gives a fast answer for groups
+            that only the background sweep reads.
+        newer_in: attribute of `Snapshot` with the reads that may be newer than the summary.
+        searched_without_value: True if a group whose number is not known still counts as searched.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -120,7 +121,7 @@ class FlagKey(TermKey):
     """A term with the value `yes` or `no`.
 
     Attributes:
-        holds: returns whether `yes` is true of one group. The last argument is the set of marked groups.
+        holds: function that returns whether `yes` is true of one group. Its last argument is the set of marked groups.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -138,7 +139,7 @@ def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ..
 
 
 def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return hosts with and without the slash that brokers write and nobody types: `/10.0.0.7`."""
+    """Return each host twice: with the slash that brokers write (`/10.0.0.7`), and without it, as users type it."""
     hosts = facts.hosts(snapshot, group)
     return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
 
@@ -183,8 +184,8 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: returns the value of one group; None, if it is not known, sorts last.
-        needs: the data that the value comes from, beyond the list of groups.
+        value: function that returns the value of one group; None if it is not known. Unknown values sort last.
+        needs: the data that the value needs in addition to the list of groups.
     """
 
     value: Callable[[Snapshot, str], float | str | None]

@@ -1,7 +1,7 @@
-"""The terms of a filter, each of which answers yes, no, or None (not known) for a group.
+"""The terms of a filter. For each group, a term answers yes, no, or None (not known).
 
-None never counts as yes, whether the term is negated or not, because a filter must not choose a group by a value that
-was not read.
+None never counts as yes, not even if the term is negated, because a filter must not select a group by a value that was
+not read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
-"""A term bound to one snapshot: takes a group id, and returns what the term answers for that group."""
+"""A term that is bound to one snapshot: a function from group id to the answer of the term."""
 
 
 def negation(negated: bool) -> str:
-    """Return the prefix of a term: `not:` or nothing."""
+    """Return the prefix of a term: `not:` if it is negated, otherwise an empty text."""
     return "not:" if negated else ""
 
 
@@ -40,7 +40,7 @@ class IdMatch:
     text: str
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function whose result is true for ids that match."""
+        """Return a function that returns whether an id matches."""
         if self.kind == "regex":
             return regex_matcher(self.text)
         if self.kind == "fuzzy":
@@ -50,14 +50,14 @@ class IdMatch:
         return lambda group: word in group.lower()
 
     def spelled(self, *, first: bool) -> str:
-        """Return the alternative in the filter language. `first` says whether it begins the term."""
+        """Return the alternative in the filter language. `first` is True for the first alternative of a term."""
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
         return spelled(self.text, first=first and self.kind == "word")
 
 
 def _escape_slashes(source: str) -> str:
-    # Only a slash that does not follow a backslash ends the expression.
+    # A slash ends the expression only if no backslash precedes it.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -68,13 +68,13 @@ def _escape_slashes(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdTerm:
-    """A term about the group id; it holds if one of the alternatives matches."""
+    """A term about the group id. The term is true if one of the alternatives matches."""
 
     any_of: tuple[IdMatch, ...]
     negated: bool = False
 
     def filter(self, ids: Sequence[str]) -> Sequence[str]:
-        """Return the ids for which the term holds, in the order given."""
+        """Return the ids for which the term is true, in the given order."""
         if len(self.any_of) == 1 and self.any_of[0].kind == "word":
             word = self.any_of[0].text.lower()
             if self.negated:
@@ -87,7 +87,10 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return whether ids that pass this term must pass the other, because its word contains the other's word."""
+        """Return whether every id that passes this term also passes the other term.
+
+        This is so if the word of this term contains the word of the other.
+        """
         if self == other:
             return True
         if self.negated or other.negated or len(self.any_of) != 1 or len(other.any_of) != 1:
@@ -130,12 +133,15 @@ class ListingTerm:
         return cast("ListingKey", TERM_KEYS[self.key])
 
     def of_listing(self, listing: Listing, snapshot: Snapshot) -> bool | None:
-        """Return whether the term holds for every group with this listing; None if the listing does not decide it."""
+        """Return whether the term is true for every group with this listing; None if the listing does not decide it."""
         texts = self._entry.of_listing(snapshot, listing)
         return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Return whether the term holds for one group, whose description may have what the listing lacks."""
+        """Return whether the term is true for one group.
+
+        If the listing lacks the value, the description may have it.
+        """
         read = self._entry.of_group
         if read is None:
             return self.of_listing(snapshot.groups[group], snapshot)
@@ -154,7 +160,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # Without quotes, a value that is not in the catalog is rejected as a typing mistake.
+        # A value that is not in the catalog needs quotes. Without them, it would be rejected as a typing mistake.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -173,18 +179,19 @@ class NameTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read of a group before the term can answer."""
+        """The data of a group that must be read before the term can answer."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term holds for a group; None if the names were not read."""
+        """Return whether the term is true for a group; None if the names were not read."""
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
         """Bind the term to a snapshot, for use on many groups."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Thousands of groups share the same few topics and hosts, so each set of names is matched once.
+        # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
+        # once.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:
@@ -222,11 +229,11 @@ class NumberTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read of a group before the term can answer."""
+        """The data of a group that must be read before the term can answer."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term holds for a group; None if the number is not known well enough to decide."""
+        """Return whether the term is true for a group; None if too little is known about the number to decide."""
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
@@ -236,7 +243,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # For nearly all groups the summary from the sweep has the number and nothing newer was read.
+        # For nearly all groups, the summary from the sweep has the number, and there is no newer read. This path is
+        # therefore fast.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
 
@@ -250,7 +258,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data for the number was read."""
+        """Return whether the data that the number comes from was read."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -285,11 +293,14 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that must be read of a group before the term can answer; empty, because it can always answer."""
+        """The data of a group that must be read before the term can answer.
+
+        It is empty, because the term can always answer.
+        """
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
-        """Return whether the term holds for a group."""
+        """Return whether the term is true for a group."""
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:

@@ -30,7 +30,7 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One value of the term: a verdict, or with `or_worse` this verdict or a worse one. `name` may be `unknown`."""
+    """One value of the term: the verdict `name` (or `unknown`). If `or_worse` is True, worse verdicts match too."""
 
     name: str
     or_worse: bool = False
@@ -40,7 +40,7 @@ class VerdictMatch:
 
         Args:
             status: verdict on the group; None if it is not known.
-            kind: verdict on its worst partition.
+            kind: verdict on the worst partition of the group.
         """
         if status is None or status is Status.NOT_FOUND:
             return self.name == UNKNOWN
@@ -57,7 +57,7 @@ class VerdictMatch:
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """Read one value of the term, in upper or lower case; None if it is not a verdict."""
+    """Parse one value of the term. Case is ignored. Return None if the text is not a verdict."""
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)
@@ -80,12 +80,12 @@ class VerdictTerm:
         return frozenset({Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
-        """Return whether the term holds for a group; None if the group was not watched."""
+        """Return whether the term is true for a group; None if the group was not watched."""
         health = snapshot.health.get(group)
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        return self.negated if status else None  # NOT_FOUND is 0
+        return self.negated if status else None  # NOT_FOUND has the value 0.
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
         """Bind the term to a snapshot, for use on many groups."""
