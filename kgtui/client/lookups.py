@@ -88,8 +88,8 @@ class Leaders:
 
     Attributes:
         nodes: `(topic, partition)` → node id of its leader.
-        errors: Kafka's error code if there is no leader. The key is a topic if the whole topic has the error, else
-            `(topic, partition)`.
+        errors: topic → Kafka's error code for the topic; `(topic, partition)` → the error code of a partition without a
+            leader.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)

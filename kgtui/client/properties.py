@@ -49,10 +49,7 @@ _DEFAULTS = {
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
 }
-"""Values of unsupported properties that are accepted all the same, because they are Java's defaults.
-
-In capital letters.
-"""
+"""Unsupported property → its values in Java's defaults, which are accepted all the same; in capital letters."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui talks to brokers: name them with --bootstrap-server",

@@ -1,17 +1,17 @@
-"""The monitor: polls a `GroupAdmin` and publishes what it knows about all groups as snapshots.
+"""The monitor: polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
 
-May import the admin's interface and the model. The names below are imported on first use, so that a command which only
-needs the polling policy does not load the monitor.
+May import the admin's interface and the model. The names below are imported on first use, so that a command that needs
+only the polling policy does not load the monitor.
 
 | module | contents |
 |---|---|
-| `monitor` | `Monitor`, which runs the tiers and publishes snapshots |
+| `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
 | `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
 | `poll_timer` | the interval, pauses and refreshes |
 | `list_tier` | tier 0: the list of every broker |
 | `detail_tiers` | tier 1: the selected and visible groups in full; tier 2: the background sweep over all groups |
 | `health` | verdicts on the groups that tier 1 reads |
-| `store` | what is known about the groups, between two snapshots |
+| `store` | the data of all groups, from which snapshots are made |
 | `gc_tuning` | settings of Python's garbage collector for many groups |
 """
 

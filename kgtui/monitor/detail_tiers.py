@@ -1,4 +1,4 @@
-"""Tiers 1 and 2: the selected and visible groups in full, and a background sweep over all groups.
+"""Polling loops for details: tier 1 reads the selected and visible groups in full, tier 2 sweeps over all groups.
 
 The monitor imports this module only after the first list is on the screen, because it loads more than the list needs.
 """
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _SUMMARIES_PER_SLICE = 20
-"""Number of summaries that the sweep computes before other tasks may run."""
+"""After the sweep has computed this number of summaries, other tasks may run."""
 
 
 class ViewTier:
     """Tier 1: reads the selected group and the visible groups in full at every interval.
 
-    The selected group is read on its own, and so are the visible groups of each coordinator, so that a broker that
-    hangs delays only its own groups. Descriptions are published before offsets, because offsets involve more brokers.
+    The selected group is read separately, and so are the visible groups of each coordinator, so that a broker that
+    hangs delays only its own groups. Descriptions are published before the offsets arrive, because reading offsets
+    takes requests to more brokers.
 
     Args:
         changed: called after every change to the store.
-        on_read: receives every read of a group.
+        on_read: called with the result of every read of a group.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class ViewTier:
         self._wake_visible = asyncio.Event()
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
-        """Set the selected group and the visible groups. Groups that are new in the view are read at once."""
+        """Set the selected group and the visible groups. Groups that have just come into view are read at once."""
         if selected != self._selected:
             self._selected = selected
             self._wake_selected.set()
@@ -100,7 +101,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view stops moving. Groups that are only passed while a key is held down need not be read."""
+        """Wait until the view stops moving. Groups that only scroll past while a key is held down are not read."""
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
             wake.clear()
@@ -112,7 +113,7 @@ class ViewTier:
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
         """Run a read, and cancel it shortly after another group is selected.
 
-        A coordinator that does not answer must not delay the read of the next selected group.
+        Without this, a coordinator that does not answer would delay the read of the next selected group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -131,9 +132,10 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read the visible groups of each coordinator at every interval, except groups that are still being read.
+        """Read the visible groups of each coordinator at every interval.
 
-        After scrolling, only the groups are read whose details are older than an interval.
+        Groups whose last read is still running are skipped. After scrolling, only groups whose details are older than
+        an interval are read.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -187,7 +189,11 @@ class ViewTier:
         return None if self._timer.recorded_at is None else self._timer.recorded_at()
 
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
-        """Report a read. In a replay it gets the time of the recorded data, and is dropped if that time has changed."""
+        """Report a read.
+
+        In a replay, the read gets the time of the recorded data. If this time has changed since the read began, the
+        read is dropped.
+        """
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
 
@@ -231,7 +237,7 @@ class ViewTier:
 class SweepTier:
     """Tier 2: reads every group in turn, in batches of one coordinator, and stores a summary of each.
 
-    Every coordinator has a sweep of its own, so that a slow one delays only its own groups.
+    Each coordinator is swept by a task of its own, so that a slow coordinator delays only its own groups.
 
     Args:
         changed: called after every change to the store.
@@ -261,7 +267,10 @@ class SweepTier:
                 await self._timer.pause_for(min(1.0, self._options.sweep_pause))
 
     async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator again and again, at its part of the rate, until it has no groups."""
+        """Read the groups of one coordinator in a loop until it has no groups.
+
+        The sweep rate is divided among the coordinators.
+        """
         options = self._options
         while groups := sweep_order(self._store.by_listing, node):
             started = self._timer.now()
@@ -269,7 +278,7 @@ class SweepTier:
                 began = self._timer.now()
                 batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
                 read = not batch or await self._read(batch)
-                # After a failure the broker is left alone for a while. Then the next batch is read.
+                # After a failure, pause the requests to this broker before reading the next batch.
                 pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
                 await self._timer.pause_for(pause - (self._timer.now() - began))
             await self._timer.pause_for(options.sweep_pause - (self._timer.now() - started))
@@ -296,7 +305,7 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        now = self._timer.now()  # one float shared by all summaries, because 100,000 floats take 2.4 MB
+        now = self._timer.now()  # All summaries of a batch share this float object, because 100,000 floats take 2.4 MB.
         for start in range(0, len(groups), _SUMMARIES_PER_SLICE):
             for group in groups[start : start + _SUMMARIES_PER_SLICE]:
                 self._take(group, read, faults.get(group), now, memberless=group in memberless)
@@ -315,10 +324,10 @@ class SweepTier:
 
 
 class DetailTiers:
-    """Runs the tiers that read more than lists: view, sweep, verdicts and retention.
+    """Runs all polling loops that read more than lists: the view, the sweep, health verdicts and retention times.
 
     Args:
-        changed: called after changes that the user may be waiting for.
+        changed: called after changes to the store that the user may be waiting for.
         changed_in_background: called after other changes to the store.
     """
 

@@ -2,10 +2,10 @@
 
 With 100,000 groups, a full collection takes up to 0.2 s, because it visits every mapping and list of groups. A
 collection of young objects takes 10 to 20 ms, because each poll creates many. Therefore the collector is off while a
-poll is stored. With many groups it stays off: the objects of the first load are frozen (`gc.freeze`), and those created
-later for every group are untracked, because they are never part of a cycle. What is left for the collector are a few
-cycles, from exceptions, layouts and closed dialogs. They are collected when memory has grown, and the survivors are
-frozen. A collection of all objects runs only while the user is away.
+poll is stored. With many groups it stays off. The objects of the first load are frozen (`gc.freeze`). The objects that
+are created for every group after that are untracked, because they are never part of a cycle. Only a few cycles are left
+for the collector, from exceptions, layouts and closed dialogs. They are collected when memory has grown, and the
+objects that survive are frozen. A collection of all objects runs only while the user is away.
 
 With many groups, glibc is also configured to return large freed blocks to the system.
 """
@@ -24,40 +24,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FREEZE_FROM = 10_000
-"""Number of groups from which freezing objects (`gc.freeze`) pays off."""
+"""Objects are frozen (`gc.freeze`) in clusters with at least this number of groups."""
 
 _GROWTH = 20_000
-"""Number of memory blocks allocated since the last collection after which the next one is due; about 2 MB."""
+"""When this number of memory blocks (about 2 MB) has been allocated since the last collection, the next one is due."""
 
 _AWAY_AFTER = 60.0
-"""Time without a change of the view after which the user counts as away, in seconds."""
+"""If the view has not changed for this many seconds, the user is considered to be away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
-"""Shortest time between two collections of all objects, in seconds."""
+"""Minimum time between two collections of all objects, in seconds."""
 
 _M_MMAP_THRESHOLD = -3
-"""The option of glibc's `mallopt` for the size from which a block is mapped on its own."""
+"""The number of glibc's `mallopt` option M_MMAP_THRESHOLD."""
 
 _MMAP_THRESHOLD = 256 * 1024
-"""Size from which a memory block is mapped on its own, in bytes, so that it can be returned to the system."""
+"""Value of M_MMAP_THRESHOLD in bytes.
+
+glibc allocates larger blocks with `mmap`, so that it can return each of them to the system.
+"""
 
 
 class GcTuning:
-    """Switches Python's garbage collector off and on, and collects when the user notices it least."""
+    """Switches Python's garbage collector off and on, and runs collections when the user notices them least."""
 
     def __init__(self) -> None:
         self._pauses = 0
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # number of memory blocks after the last collection
+        self._blocks = 0  # number of allocated memory blocks after the last collection
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep the collector off inside the block, and inside blocks that overlap it.
+        """Switch the collector off inside the block.
 
-        Afterwards it is as before: it stays off if it was off, and with many groups.
+        Blocks may overlap; the collector is off until the last of them ends. After that, the collector is switched on
+        again, unless it was off before or objects are frozen because there are many groups.
         """
         self._pauses += 1
         self._disable()
@@ -81,10 +85,11 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects after the first load of many groups. Call it once the groups are on the screen.
 
-        Garbage is frozen too, because a full collection would delay the user now. `tidy` frees it later.
+        Objects that are garbage are frozen too, because finding them now takes a full collection, which would delay the
+        user. `tidy` frees them later.
 
         Args:
-            groups: number of groups; nothing happens if there are few.
+            groups: number of groups. With few groups, this method does nothing.
         """
         if not self._frozen and groups >= _FREEZE_FROM:
             self._frozen = True
@@ -95,7 +100,7 @@ class GcTuning:
             _begin_to_untrack()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Collect if memory has grown, and collect all objects now and then while the user is away.
+        """Run a collection if memory has grown. While the user is away, collect all objects from time to time.
 
         Args:
             now: current time, in seconds of any clock.
@@ -116,7 +121,8 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # In a thread, because it takes milliseconds and releases Python's global lock.
+            # Run this in a thread, because it takes milliseconds. It releases Python's global lock, so the event loop
+            # keeps running.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
@@ -131,11 +137,11 @@ _untrack: Callable[[object], None] | None = None
 
 
 def untrack(data: T) -> T:
-    """Hide an object from the garbage collector and return it. Nothing happens until there are many groups.
+    """Remove an object from the garbage collector's tracking, and return the object.
 
     Args:
-        data: a list, a mapping or an object with slots that is not part of a cycle. Python may track it again when it
-            is changed.
+        data: a list, a mapping or an object with slots. It must not be part of a cycle. Python may track it again when
+            it is changed.
     """
     if _untrack is not None:
         _untrack(data)
@@ -154,11 +160,12 @@ def _begin_to_untrack() -> None:
 def _return_large_blocks() -> Callable[[int], object] | None:
     """Make glibc return large blocks to the system when they are freed. Other C libraries are left alone.
 
-    By default, glibc keeps blocks of the size of a list's answer in its heap once it has seen one freed, which costs 15
-    to 20 MB with 100,000 groups.
+    By default, once a large block has been freed, glibc keeps later blocks of this size in its heap. The responses to
+    ListGroups are such blocks. With 100,000 groups, this costs 15 to 20 MB.
 
     Returns:
-        `malloc_trim`, which returns the free smaller blocks when it is called; None where it does not exist.
+        glibc's function `malloc_trim`, which returns the free smaller blocks to the system when it is called; None if
+            the C library does not have it.
     """
     if not sys.platform.startswith("linux"):
         return None

@@ -1,4 +1,4 @@
-"""Judges the groups that tier 1 reads, and reads how long their topics keep records."""
+"""Compute health verdicts on the selected and visible groups, and read the retention times of their topics."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 READS_PER_PARTITION, MIN_READS_PER_PARTITION = 60, 30
-"""Number of reads kept per partition, in a group with few partitions and in one with very many.
+"""Number of reads that are kept per partition: in a group with few partitions, and in a group with very many.
 
-At an interval of 2 s, even the smaller number covers a full window of commits.
+At an interval of 2 s, even the smaller number covers the whole time window in which commits are assessed.
 """
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Limits on the number of kept reads of all partitions of one group, and of all groups; a read takes 40 bytes."""
+"""Maximum number of reads that are kept for all partitions of one group, and for all groups. A read takes 40 bytes."""
 
 _MANY_PARTITIONS = 500
-"""Number of partitions from which a read is stored by a thread."""
+"""A read of more partitions than this is stored in a thread."""
 
 _READS_BEFORE_VERDICT = 2
-"""Number of reads before the first verdict, because one read cannot show progress."""
+"""Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Longest time for which a verdict is computed without a pause, in seconds."""
+"""Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
-"""Largest fraction of the time that is spent on verdicts: of all groups together, and of the selected group."""
+"""Maximum fraction of the time for computing verdicts: of all groups together, and of the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Computing time for verdicts that may be saved up or borrowed, in seconds."""
+"""Maximum computing time for verdicts, in seconds, that may be saved for later or used in advance."""
 
 _RETENTION_TOPICS = 20_000
-"""Number of topics whose retention is remembered."""
+"""Maximum number of topics whose retention time is cached."""
 
 
 class RetentionTier:
-    """Reads how long the topics of observed groups keep their records. Configs change rarely, so it reads them rarely.
+    """Reads the retention times of the topics of observed groups. Configs change rarely, so they are read rarely.
 
-    Topics whose configs may not be read are tried again as rarely as the others.
+    If the user may not read the configs of a topic, the next attempt is also made only after `RETENTION_MAX_AGE`.
 
     Attributes:
-        known: the retention known now, for verdicts.
+        known: the retention times that have been read so far. Verdicts use them.
     """
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
@@ -71,7 +71,7 @@ class RetentionTier:
         self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
-        """Request the retention of these topics. Topics that were read recently are skipped."""
+        """Request the retention times of these topics. Topics that were read recently are skipped."""
         now, age = self._timer.now(), RETENTION_MAX_AGE
         old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
         if old:
@@ -79,7 +79,7 @@ class RetentionTier:
             self._wake.set()
 
     async def run(self) -> None:
-        """Read the retention of requested topics until cancelled."""
+        """Read the retention times of requested topics until cancelled."""
         while True:
             await self._wake.wait()
             await self._timer.pause_for(RETENTION_PAUSE)
@@ -109,7 +109,7 @@ class ReadResult(NamedTuple):
 
     Attributes:
         at: seconds since the epoch.
-        fault: whether something could not be read.
+        fault: whether some data of the group could not be read.
     """
 
     group: str
@@ -120,16 +120,17 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of the groups that were last selected or visible, and publishes a verdict on each.
+    """Keeps the reads of the groups that were selected or visible last, and publishes a health verdict on each group.
 
-    A verdict is computed again after `Options.expire_cache` seconds at the earliest, and later if verdicts would take
-    more than their fraction of the CPU time. The group that was read longest ago is forgotten first. A group that comes
-    back into view after a while has a gap in its reads, across which no rate is computed.
+    A verdict is computed again after `Options.expire_cache` seconds, or later if verdicts would otherwise take more
+    than their fraction of the CPU time. When the limit on kept reads is reached, the reads of the group that was read
+    longest ago are dropped first. If a group comes back into view after a while, there is a gap in its reads, and no
+    rate is computed across the gap.
 
     Args:
-        changed: called after a verdict was stored.
-        retention: receives the topics of the groups that are judged.
-        watching: how reads are judged; `gap_after` is replaced according to the interval.
+        changed: called after a verdict has been stored.
+        retention: reads the retention times of the topics of these groups.
+        watching: the rules for verdicts. `gap_after` is replaced by a value that depends on the interval.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class HealthTier:
         self._wake = asyncio.Event()
 
     def set_view(self, selected: str | None) -> None:
-        """Set the selected group, which is judged before the others."""
+        """Set the selected group, whose verdict is computed before those of the other groups."""
         self._selected = selected
 
     def take(self, read: ReadResult) -> None:
@@ -165,14 +166,14 @@ class HealthTier:
         self._wake.set()
 
     async def run(self) -> None:
-        """Process reads and judge groups until cancelled."""
+        """Store queued reads and compute verdicts until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             await self.work_off()
 
     async def work_off(self) -> None:
-        """Store every queued read, and judge every group whose verdict is due."""
+        """Store every queued read, and compute every verdict that is due."""
         while True:
             await self._store_reads()
             group = self._next()
@@ -224,7 +225,10 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group to judge now: the selected one if it is due, else the longest overdue one, or None."""
+        """Return the group whose verdict is computed next, or None if no verdict is due.
+
+        The selected group is preferred; otherwise it is the group whose verdict is overdue longest.
+        """
         now = self._timer.now()
         self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)
         self._credited_at = now
@@ -234,7 +238,10 @@ class HealthTier:
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
     async def _judge(self, group: str) -> None:
-        """Judge a group in slices. No read is stored meanwhile, so that the reads do not change."""
+        """Compute the verdict on a group in slices.
+
+        No read is stored during the computation, so that its input does not change.
+        """
         self._unjudged.discard(group)
         began = self._timer.now()
         history = self._histories[group]
@@ -250,5 +257,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return how many reads of partitions a read history may hold in the end."""
+    """Return the maximum number of reads, over all partitions, that a read history can hold."""
     return len(history.samples) * history.length

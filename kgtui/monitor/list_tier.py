@@ -1,4 +1,4 @@
-"""Tier 0: lists the groups of every broker on a schedule of its own, so that a hanging broker delays no other."""
+"""Tier 0: polls the list of groups of every broker. Each broker has its own schedule, so that none delays another."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PendingRemoval:
-    """Groups that a broker stopped listing at one poll, and that may have moved to another broker.
+    """Groups that are missing in the latest list of a broker, and that may have moved to another broker.
 
     Attributes:
         node: id of the broker.
         groups: ids of the groups that no broker has listed since.
-        unasked: ids of the brokers that may coordinate the groups now, and have not been asked since.
-        broker_left: whether the broker itself left the cluster.
-        since: time when the groups were first missing, in seconds since the epoch.
+        unasked: ids of the brokers that may coordinate the groups now, and have not been listed since.
+        broker_left: whether the groups are missing because their broker has left the cluster.
+        since: time at which the groups were first missing, in seconds since the epoch.
     """
 
     node: int
@@ -41,10 +41,10 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes a group from the store only after every broker that could coordinate it by now has been asked.
+    """Removes a group from the store only after every broker that may coordinate the group now has been listed.
 
-    When a coordinator moves, the old broker drops the group before the new one has loaded it. Until then the group
-    stays as it was last listed, so that the restart of a broker does not make groups disappear and come back.
+    When a coordinator moves, the old broker drops its groups before the new broker has loaded them. The groups stay in
+    the store meanwhile, so that they do not disappear and come back whenever a broker restarts.
     """
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
@@ -64,13 +64,13 @@ class PendingRemovals:
             self._settle()
 
     def broker_joined(self, node: int) -> None:
-        """Wait for the list of a broker that is new or has come back: it may coordinate missing groups."""
+        """Wait for the list of a broker that is new or has come back, because it may coordinate missing groups."""
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
             one.unasked.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the removals that a list requested from now on can decide."""
+        """Return the pending removals. A list that is requested after this call can decide them."""
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
@@ -78,7 +78,7 @@ class PendingRemovals:
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: the result of `pending` when the list was requested.
+            asked_about: the result of `pending` from just before the list was requested.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -88,7 +88,7 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Stop waiting for a broker that does not answer once the grace period is over.
+        """If a broker does not answer, stop waiting for its list after the grace period.
 
         Groups of a broker that has left the cluster are kept longer.
         """
@@ -121,7 +121,7 @@ class ListTier:
     """Follows the brokers of the cluster, and polls the list of each one.
 
     Args:
-        timer: interval, pauses and refreshes, shared by all tiers.
+        timer: the interval, pauses and refreshes, which all polling loops share.
         gc: keeps the garbage collector off while a list is stored.
         changed: called after every change to the store.
     """
@@ -145,7 +145,8 @@ class ListTier:
         self._listed: set[int] = set()
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        self._storing = asyncio.Lock()  # stores one list at a time, so that a key waits for one slice only
+        # Only one list is stored at a time, so that a key press waits for one slice of work.
+        self._storing = asyncio.Lock()
 
     async def run(self) -> None:
         """Follow the cluster and poll its brokers until cancelled."""
@@ -163,7 +164,10 @@ class ListTier:
             await asyncio.gather(*self._polls.values(), return_exceptions=True)
 
     async def _follow_cluster(self) -> bool:
-        """Read the metadata, poll new brokers, and stop polling those that left. Returns False on failure."""
+        """Read the metadata, poll new brokers, and stop polling brokers that have left.
+
+        Return False if reading failed.
+        """
         try:
             cluster = await self._admin.cluster(timeout=self._options.timeout)
         except KgtuiError as error:
@@ -198,7 +202,8 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    self._wake.set()  # the broker may have left the cluster, so that its groups have moved
+                    # Read the metadata now: if the broker has left the cluster, its groups have moved.
+                    self._wake.set()
             else:
                 failures = 0
                 async with self._storing:
@@ -221,14 +226,18 @@ class ListTier:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
-        # The first list after a broker was away has no predecessor that would show which groups are gone.
+        # When a broker comes back, compare its first list with the store, because the feed has no earlier list to
+        # compare with.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
             self._wake.set()  # a new broker may coordinate the missing groups now
 
     def _pause(self, node: int, took: float, failures: int) -> float:
-        """Return the seconds until the next poll: more after a slow answer, and increasing after failures."""
+        """Return the number of seconds until the next poll.
+
+        It is higher after a slow response, and increases after each failure.
+        """
         options = self._options
         if failures:
             pause = min(self._timer.interval * 2.0 ** min(failures - 1, 8), options.backoff_max)
@@ -239,7 +248,7 @@ class ListTier:
 
     @property
     def polling(self) -> bool:
-        """Whether the answer of some broker is awaited."""
+        """Whether any list request is running."""
         return any(status.asked_at is not None for status in self._store.brokers.values())
 
     @property

@@ -1,4 +1,4 @@
-"""`Monitor`: polls a cluster in tiers, and publishes the newest snapshot to its subscribers."""
+"""`Monitor`: polls a cluster with several loops ("tiers"), and publishes the newest snapshot to its subscribers."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Time that the list of one broker waits for the lists of the others before it is published, in seconds."""
+"""Maximum time, in seconds, that the list of one broker waits for the lists of other brokers before it is published."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Results of the sweep and verdicts are published after this many times the usual time between two snapshots.
+"""Summaries of the sweep and health verdicts are published this many times less often than other changes.
 
-They are rarely in view or change slowly, and every snapshot costs a pass over the screen.
+They are rarely visible or change slowly, and the screen has to process every snapshot.
 """
 
 _FIRST_DRAW = 1.0
-"""Longest time in which the first list may be drawn before the other tiers begin, in seconds."""
+"""Maximum time, in seconds, that the other polling loops wait for the first group list to be drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Time to draw the first list after the screen has reported its first view, in seconds."""
+"""Maximum time, in seconds, that the other polling loops wait once the screen has reported its first view."""
 
 
 class Monitor:
@@ -49,12 +49,12 @@ class Monitor:
         admin: the cluster to poll. The monitor does not close it.
         options: intervals and limits.
         now: returns seconds since the epoch.
-        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Data that is read
-            again for the same time does not count as a new read.
+        recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch. Reading the data of
+            the same time again does not count as a new read.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
-        series: samples over time of the groups that were selected or visible.
+        series: time series of the groups that were selected or visible.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until cancelled. Failures are never raised; they are faults in the snapshots."""
-        # The first snapshot waits for lists, because the names of the brokers alone are of no use.
+        # The first snapshot waits for the first lists, because a snapshot without groups is of no use.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -106,7 +106,7 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Run tiers 1 and 2 until cancelled, beginning when the first list has been drawn."""
+        """Run the polling loops for details until cancelled. They begin when the first group list has been drawn."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
@@ -150,7 +150,7 @@ class Monitor:
         return self._timer.interval
 
     def pause(self) -> None:
-        """Pause polling. The last snapshot stays."""
+        """Pause polling. The last snapshot stays available."""
         self._timer.pause()
 
     def resume(self) -> None:
@@ -166,7 +166,7 @@ class Monitor:
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that were just deleted, without waiting until every broker has been listed again."""
+        """Remove groups that were just deleted, without waiting for the next list of every broker."""
         self._store.forget(groups)
         self._publish_soon(0.0)
 
@@ -180,15 +180,16 @@ class Monitor:
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # All brokers are asked at about the same time, and a snapshot of many groups is expensive.
+            # Wait for the lists of the other brokers, which arrive at about the same time, because a snapshot of many
+            # groups is expensive.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule a snapshot for everything that changes until then.
+        """Schedule the next snapshot. It contains everything that changes until it is published.
 
         Args:
-            factor: the time since the last snapshot, as a multiple of the usual one; 0 to publish at once.
-            at_least: seconds to wait for other changes in any case.
+            factor: multiplies the usual time between two snapshots; 0 to publish at once.
+            at_least: minimum time to wait for other changes, in seconds.
         """
         if not self._store.dirty:
             return
@@ -206,7 +207,8 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Garbage is collected after the first frame, and after the keys that were pressed meanwhile have been handled.
+        # Collect garbage only after the first frame has been drawn and the keys that were pressed meanwhile have been
+        # handled.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

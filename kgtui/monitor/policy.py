@@ -1,7 +1,6 @@
-"""The polling policy: which groups are read, how often, how many at once, and which pause between reads is a gap.
+"""The polling policy: which groups are read, how often, how many at once, and when the time between two reads is a gap.
 
-The screen's monitor, the recorder, `kgtui check` and `kgtui ls --watch` all take their figures from here. Times are in
-seconds.
+The monitor of the screen, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -20,40 +19,49 @@ if TYPE_CHECKING:
 # -- the screen ------------------------------------------------------------------------------------------------------
 
 SHORTEST_INTERVAL = 0.5
-"""Shortest interval between two lists of a broker that a user can set, in seconds."""
+"""Minimum interval between two lists of a broker that a user can set, in seconds."""
 
 LONGEST_INTERVAL = 300.0
-"""Longest interval between two lists of a broker that a user can set, in seconds."""
+"""Maximum interval between two lists of a broker that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Which time between two reads of a group on the screen is a gap. Groups out of view are not read."""
+"""When the time between two reads of a group on the screen is a gap.
+
+Gaps occur because groups out of view are not read.
+"""
 
 ABANDON_AFTER = 0.25
-"""Time that a read of a group may still take after another group was selected, in seconds."""
+"""After another group is selected, a running read of the earlier group is cancelled after this many seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Longest time that reads wait for the view to stop moving while a key is held down, in seconds."""
+"""While a key is held down, reads wait for the view to stop moving, but at most for this many seconds."""
 
 REMOVAL_GRACE = 10.0
-"""Time for which a group is kept that its broker no longer lists, while another broker is silent, in seconds.
+"""Maximum time, in seconds, that a missing group is kept while a broker that may have it does not answer.
 
 Kafka's `broker.session.timeout.ms` is 9 s by default.
 """
 
 REPLAY_INTERVAL = 2.0
-"""Time between two reads of a recording on the screen, in seconds. What is shown rarely changes in between."""
+"""Interval between two reads while the screen replays a recording, in seconds.
+
+The recorded data rarely changes sooner.
+"""
 
 SWEEP_RATE_HALVED_AT = 35_000
-"""Number of groups at which the background sweep reads half as many groups per second as `sweep_rate`."""
+"""With this number of groups, the background sweep reads half as many groups per second as `sweep_rate` allows."""
 
 NO_SWEEP = 0.001
-"""A `sweep_rate` of practically nothing, for the recorder, which reads the groups itself."""
+"""A `sweep_rate` so low that there is practically no sweep.
+
+The recorder uses it, because it reads the groups itself.
+"""
 
 RETENTION_MAX_AGE = 600.0
-"""Age at which the retention of a topic is read again, in seconds. Configs change rarely."""
+"""The retention time of a topic is read again after this many seconds, because configs change rarely."""
 
 RETENTION_PAUSE = 2.0
-"""Pause before a read of retention, in seconds, so that topics which come into view together share one request."""
+"""Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +72,19 @@ class MonitorOptions:
         interval: seconds between two lists of a broker, and between two reads of the selected and the visible groups.
         timeout: seconds that a list or a read may take.
         backoff_max: longest pause after failures, in seconds.
-        list_load: largest fraction of the time that a broker may be busy with lists. The interval grows to keep it.
-        visible_groups: number of visible groups that are read in full at each interval, beside the selected one.
-        sweep_rate: groups per second that the background sweep reads over all brokers; fewer with very many groups.
-        sweep_batch: groups that the sweep reads at once.
-        sweep_pause: shortest time from the start of one sweep to the start of the next, in seconds.
-        publish_interval: shortest time between two snapshots, in seconds; ten times as long where only the sweep has
-            something new.
+        list_load: maximum fraction of the time that a broker may be busy with list requests. If a broker is slow, the
+            interval grows.
+        visible_groups: maximum number of visible groups that are read in full at each interval, in addition to the
+            selected group.
+        sweep_rate: groups per second that the background sweep reads from all brokers together. The rate is lower with
+            very many groups.
+        sweep_batch: number of groups that the sweep reads with one request.
+        sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds.
+        publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only the sweep has
+            new data.
         settle_time: seconds for which the view must not move before the groups that came into view are read.
         metadata_interval: seconds between two reads of the cluster's metadata.
-        kept_groups: number of groups whose details are kept after they left the view.
+        kept_groups: maximum number of groups whose details are kept after the groups have left the view.
     """
 
     interval: float = 2.0
@@ -91,21 +102,24 @@ class MonitorOptions:
 
 
 def sweep_rate(options: MonitorOptions, groups: int) -> float:
-    """Return the groups per second that the sweep reads: fewer the more groups there are, as their lists cost more."""
+    """Return the number of groups per second that the sweep reads.
+
+    With more groups it is lower, because listing them costs more.
+    """
     return options.sweep_rate / (1 + groups / SWEEP_RATE_HALVED_AT)
 
 
 def sweep_order(by_listing: Mapping[Listing, list[str]], node: int) -> list[str]:
-    """Return the ids of every group that a broker coordinates, those with members before Empty ones."""
+    """Return the ids of all groups that a broker coordinates. Groups with members come before Empty groups."""
     groups = [(listing, ids) for listing, ids in by_listing.items() if listing.coordinator == node]
     groups.sort(key=lambda item: item[0].state in (EMPTY, DEAD))
     return [group for _, ids in groups for group in ids]
 
 
 def listed_without_members(listing: Listing) -> bool:
-    """Whether the list alone says that a group has no members, so that the sweep need not describe it.
+    """Return whether the list shows that a group has no members. The sweep does not describe such a group.
 
-    A group that an old broker lists without its type is described anyway, because that reveals the type.
+    A group that an old broker lists without a type is described anyway, to find out its type.
     """
     return listing.state == EMPTY and listing.type is not None
 
@@ -113,25 +127,25 @@ def listed_without_members(listing: Listing) -> bool:
 # -- the recorder ----------------------------------------------------------------------------------------------------
 
 RECORD_INTERVAL = 10.0
-"""Time between two polls of a recording, in seconds."""
+"""Interval between two polls while recording, in seconds."""
 
 RECORD_DESCRIBE_INTERVAL = 120.0
-"""Time within which a recording describes every group again, in seconds."""
+"""While recording, every group is described at least once in this many seconds."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Time that a poll of a recording may take even where the interval is shorter, in seconds."""
+"""Minimum time limit of one poll while recording, in seconds. It applies even if the interval is shorter."""
 
 RECORD_FIRST_LISTS = 15.0
-"""Longest time that a recording waits for the first list of every broker, in seconds."""
+"""Maximum time that the recorder waits for the first list of every broker, in seconds."""
 
 RECORD_GROUP_BATCH = 400
-"""Number of groups that a recording reads from one coordinator at once."""
+"""Number of groups that the recorder reads from one coordinator in one batch."""
 
 RECORD_LOG_BATCH = 4_000
-"""Number of partitions whose log bounds a recording reads at once."""
+"""Number of partitions whose log bounds the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""Which time between two polls of a recording is a gap."""
+"""When the time between two polls of the recorder is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
 """States in which the members do not change. None is included, because brokers before 2.6 do not list states."""
@@ -140,7 +154,7 @@ _SETTLED = frozenset({STABLE, EMPTY, None})
 def groups_to_describe(
     listings: Mapping[str, Listing], described: Mapping[str, tuple[Listing, float]], now: float, interval: float
 ) -> set[str]:
-    """Return the ids of the groups that a poll of a recording describes.
+    """Return the ids of the groups that the recorder describes in one poll.
 
     A group is described when its members may have changed, and about every `interval` seconds in any case, because a
     list does not say who the members are. The groups are spread over the polls of the second half of the interval.
@@ -157,7 +171,7 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        spread = hash(group) % 64 / 64  # so that not all groups are due in the same poll
+        spread = hash(group) % 64 / 64  # Vary the time per group, so that not all groups are due in the same poll.
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
     return due
@@ -166,26 +180,26 @@ def groups_to_describe(
 # -- kgtui check and kgtui ls --watch ----------------------------------------------------------------------------------
 
 CHECK_DURATION = 120.0
-"""Time for which `kgtui check` reads the groups, in seconds."""
+"""Default duration for which `kgtui check` reads the groups, in seconds."""
 
 CHECK_INTERVAL = 5.0
-"""Time between two reads of `kgtui check`, in seconds."""
+"""Default interval between two reads of `kgtui check`, in seconds."""
 
 CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest interval that `kgtui check` accepts, in seconds."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Which time between two reads of `kgtui check` is a gap, on a cluster and in a recording."""
+"""When the time between two reads of `kgtui check` is a gap: for a live cluster, and for a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
-"""Time that one read of `kgtui check` may take, in seconds, if the whole command may take as long."""
+"""Time limit of one read of `kgtui check`, in seconds. A shorter limit for the whole command has priority."""
 
 WATCH_INTERVAL = 2.0
-"""Time between two lists of `kgtui ls --watch`, in seconds."""
+"""Default interval between two lists of `kgtui ls --watch`, in seconds."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
-    """Return the seconds that one read of `kgtui check` may take.
+    """Return the time limit of one read of `kgtui check`, in seconds.
 
     Args:
         interval: seconds between two reads.

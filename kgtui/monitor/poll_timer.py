@@ -1,4 +1,4 @@
-"""The clock that all tiers of a monitor share: the interval, pausing, and reading again at once."""
+"""The timer that all polling loops of a monitor share: the interval, pauses, and refreshes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class PollTimer:
         self.refresh()
 
     def refresh(self) -> None:
-        """Let every waiting tier read at once; while polling is paused, exactly once."""
+        """End the wait of every polling loop, so that it reads at once.
+
+        While polling is paused, each loop reads exactly once.
+        """
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 

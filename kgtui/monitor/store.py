@@ -1,4 +1,4 @@
-"""Stores what the tiers have read about the groups, and makes immutable snapshots of it."""
+"""Store the data that the polling loops have read, and make immutable snapshots of it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since")
-"""Attributes that all snapshots share with the store, because copying 100,000 entries would take too long."""
+"""Attributes that all snapshots share with the store. They are not copied, because 100,000 entries take too long."""
 
 _SORT_BELOW = 8
-"""Ids of a sorted list per change below which sorting the list again is faster than inserting by bisection."""
+"""If a sorted list has fewer ids per change than this, sorting is faster than inserting the changes by bisection."""
 
 
 class Store:
-    """The data of a monitor, which the tiers change in place. All methods run on one event loop.
+    """The data of a monitor. The polling loops change it in place. All methods run on one event loop.
 
     Args:
-        keep: number of groups whose details are kept.
+        keep: maximum number of groups whose details are kept.
         clock: returns seconds since the epoch.
     """
 
@@ -70,10 +70,13 @@ class Store:
     # -- lists -------------------------------------------------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the new and changed groups of one broker's list, in slices. Use `drop` for groups that are gone.
+        """Store the new and changed groups in a broker's list, in slices.
+
+        Use `drop` for groups that the broker no longer lists.
 
         Args:
-            first: whether this is the first list of the broker, so that the beginning of the states is unknown.
+            first: whether this is the first list of the broker. In this case, it is unknown since when the groups have
+                been in their states.
         """
         joined: dict[Listing, list[str]] = defaultdict(list)
         left: dict[Listing, list[str]] = defaultdict(list)
@@ -85,11 +88,11 @@ class Store:
                     self._relist(group, listing, joined, left, None if first else now)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
-        finally:  # also after a cancellation, when the broker has left meanwhile
+        finally:  # This also runs after a cancellation, when the broker has left the cluster.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
-        """Remove groups that a broker no longer has. Groups that another broker coordinates by now stay."""
+        """Remove groups that a broker no longer lists. Groups that another broker coordinates now are not removed."""
         known = self.groups
         self.forget([group for group in groups if group in known and known[group].coordinator == node])
 
@@ -128,7 +131,7 @@ class Store:
             self._stale.add("state_since")
 
     def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the stored string that equals an id, so that 100,000 ids are not kept twice."""
+        """Return the stored string that is equal to a group id, so that 100,000 ids are not stored twice."""
         ids = self.by_listing.get(listing, ())
         at = bisect_left(ids, group)
         return ids[at] if at < len(ids) and ids[at] == group else group
@@ -142,10 +145,13 @@ class Store:
                 self._stale.add(part)
 
     def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
-        """Update the sorted ids per listing. Each changed list is replaced, because snapshots share the old ones."""
+        """Update the sorted group ids of each listing.
+
+        Changed lists are replaced by new ones, because snapshots share the old lists.
+        """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
-            # The list of another broker may have moved a group meanwhile.
+            # Meanwhile, another broker may have listed a group that moved to it.
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
             if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
@@ -165,7 +171,7 @@ class Store:
     # -- brokers, reads, faults -----------------------------------------------------------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
-        """Change attributes of the status of a broker."""
+        """Change some attributes in the status of a broker."""
         status = self.brokers.get(node)
         if status is None:
             broker = self.cluster.brokers.get(node)
@@ -285,7 +291,10 @@ class Store:
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot. It shares unchanged attributes with the one before, and those in `_LIVE` with all."""
+        """Return a snapshot.
+
+        It shares unchanged attributes with the last snapshot, and the attributes in `_LIVE` with all snapshots.
+        """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
@@ -305,7 +314,10 @@ class Store:
 
 
 def _patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a sorted copy of ids with some added and removed. Everything between two changes is copied at once."""
+    """Return a copy of sorted ids with some ids added and removed.
+
+    The ids between two changes are copied as one slice.
+    """
     kept: list[str] = []
     start = 0
     places = {at for group in removed if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
