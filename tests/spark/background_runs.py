@@ -1,4 +1,4 @@
-"""Run the pipeline in other processes, one after the other, while tests that do not need their results are running."""
+"""Run the pipeline in background processes, one after the other, while tests run that do not need the results."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
-"""Beginnings of the lines that `pipeline_program` prints, in order."""
+"""Texts that the lines printed by `pipeline_program` begin with, in the order of the lines."""
 
 _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Runs of the pipeline in a background thread; asking for the result of a run waits for its end.
+    """Run the pipeline in the background. The methods that return a result wait until its run has ended.
 
     Args:
-        folder: where the lakes are created.
-        recording: a lake with a recording, which every run works on a copy of.
-        records: folder of record files that every run reads.
-        connect_url: Spark Connect server for runs that are not killed; the others start their own Spark.
+        folder: folder in which the lakes are created.
+        recording: a lake with a recording. Every run works on a copy of it.
+        records: folder of files with records, which every run reads.
+        connect_url: URL of the Spark Connect server for runs that are not killed. Killed runs start their own Spark.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -43,12 +43,18 @@ class BackgroundRuns:
         self._running: subprocess.Popen[str] | None = None
 
     def start(self, *kills: int) -> None:
-        """Start a run that is not killed and, for each number of kills, a series of runs with that many kills."""
+        """Start one run that is not killed, and one series of runs for each number in `kills`.
+
+        In a series, a run is killed and started again; the number says how often.
+        """
         self._uninterrupted = self._pool.submit(lambda: self._run_to_the_end(self._new_lake("uninterrupted")))
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of a series of runs, which are complete in the end, and how many runs were killed."""
+        """Return the lakes of the series with this number of kills, and how many runs were really killed.
+
+        The lakes are complete, because the last run of each lake was not killed.
+        """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
@@ -66,12 +72,12 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Alternately, a run with its own Spark Connect server is killed while it reads, and another while it
-            # computes gold tables.
+            # Runs with an even number use a Spark Connect server and are killed while they read records. Runs with an
+            # odd number use no server and are killed while they compute gold tables.
             steps, remote = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *remote):
                 killed += 1
-            else:  # this lake is complete, so that the next run would have nothing to do
+            else:  # the run ended before it was killed, so its lake is complete, and the next run needs a new one
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
         self._run_to_the_end(lakes[-1])
         return lakes, killed
@@ -104,7 +110,7 @@ class BackgroundRuns:
         return lake
 
     def _start_program(self, lake: Path, *remote: str) -> subprocess.Popen[str]:
-        """Start `pipeline_program`, with its JVM in the same new process group."""
+        """Start `pipeline_program` in a new process group, so that its JVM can be killed together with it."""
         self._running = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *remote],
             stdout=subprocess.PIPE,
@@ -112,7 +118,7 @@ class BackgroundRuns:
             start_new_session=True,
             env=os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
         )
-        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # so that it does not slow down the tests
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # low priority, so that the tests are not slowed down
         return self._running
 
 

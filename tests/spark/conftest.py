@@ -28,14 +28,17 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all Spark tests in the worker that has the brokers, so that they share one JVM, and slow ones at the end."""
+    """Run all Spark tests in the same worker as the tests with brokers, so that they share one JVM.
+
+    Tests that wait for background runs are moved to the end.
+    """
     for item in items:
         if HERE in item.path.parents:
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(900))  # Spark is slow when other tests use the CPU
-            # PySpark leaves sockets to the garbage collector, and calls functions that pandas has deprecated.
+            # Warnings are ignored because PySpark does not close its sockets.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=_waits_for_background_runs)
@@ -53,7 +56,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # Spark uses all the CPU it gets, and screen tests that run at the same time wait for frames.
+        # Spark gets a low priority, because it uses all CPU time it can get, and would slow down tests of the screen.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session
@@ -70,7 +73,7 @@ def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lake that contains only a recording of seven minutes; tests work on copies of it."""
+    """Lake that contains only a recording of seven minutes. Tests use copies of this lake."""
     path = tmp_path_factory.mktemp("recording") / "lake"
     sample_data.record_seven_minutes(path)
     return path
@@ -84,7 +87,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Runs of the pipeline in other processes, which start with the first test that was selected."""
+    """Runs of the pipeline in background processes. They are started before the first of the selected tests."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))

@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [REMOTE]`.
 
-`background_runs` starts this program; some runs are killed, and others use Spark Connect.
+`background_runs` starts this program in a process of its own, so that it can be killed at any time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from tests.spark.spark_settings import SHORT_LIVED, new_lake
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run the pipeline, and print each step as a line on standard output.
 
-    A run that may be killed (one without a `sc://` server) reads one file per batch, so that it has several batches.
+    A run that may be killed reads one file per batch, so that it can be killed between batches. These are the runs
+    without a `sc://` server.
     """
     spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
     print_step("started")

@@ -1,4 +1,4 @@
-"""Sample records of `__consumer_offsets`, files of them, and the check that a record was decoded correctly."""
+"""Create sample records of `__consumer_offsets`, write them into files, and check that they are decoded correctly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMIT_TIME = 1_795_262_400_123
 
 
 def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
-    """Encode an offset commit with a version of its value; `fields` replaces values of the value's fields."""
+    """Encode an offset commit with this version of its value. `fields` overrides default fields of the value."""
     defaults = {"offset": 10**12 + 3, "metadata": "", "commitTimestamp": COMMIT_TIME, "topicId": None}
     value = {"leaderEpoch": 7, "expireTimestamp": -1} | defaults | fields
     if version < 4 or value["topicId"] is None:
@@ -40,7 +40,7 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
 
 
 def write_file(folder: Path, name: str, records: list[Record], first_offset: int = 0) -> None:
-    """Write a Parquet file of records of partition 0."""
+    """Write records of partition 0 into a Parquet file."""
     folder.mkdir(exist_ok=True)
     count = len(records)
     columns = {
@@ -54,16 +54,16 @@ def write_file(folder: Path, name: str, records: list[Record], first_offset: int
 
 
 def ignore(_: object) -> None:
-    """Stand in for the gold job, or for a progress callback."""
+    """Do nothing. It is used as the gold job, or as a progress callback."""
 
 
 def check_decoded(
     position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
 ) -> None:  # fmt: skip
-    """Assert that the silver tables contain a record, with the values that `kgtui.protocol.records` decodes.
+    """Assert that a record is in the right silver table, with the same values as `kgtui.protocol.records` decodes.
 
     Args:
-        tables: table name → position of a record → row.
+        tables: rows by table name and position (partition and offset) of the record.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

@@ -39,7 +39,7 @@ def at(seconds: float) -> datetime:
 
 
 def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-    """Create a DataFrame with the columns of a table; missing values are null, even if the table forbids null."""
+    """Create a DataFrame with the columns of a table. Missing values become null, even where the table forbids null."""
     schema = StructType([StructField(column.name, column.dataType) for column in spark_schema(table)])
     return spark.createDataFrame([tuple(row.get(name) for name in table.names) for row in rows], schema)
 
@@ -56,7 +56,7 @@ class RecordedTables:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """Add a poll, to which the rows that are added next belong. The first poll is a keyframe."""
+        """Add a poll. Rows that are added after it belong to this poll. The first poll is a keyframe."""
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
             gap = gap or (None if self.polls else "the recording begins")

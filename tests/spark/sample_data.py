@@ -1,4 +1,4 @@
-"""A recording of a few minutes and files of records of all types, as input for complete runs of the pipeline."""
+"""Create the input for complete runs of the pipeline: a recording of seven minutes, and files of records of all types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark configuration for tests with many small jobs, and a new lake with its tables."""
+"""Configure Spark for tests with many small jobs, and create new lakes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # The plans are long and the rows few, so that optimizing again after each stage, and compiling each stage, would
-    # take most of the time.
+    # Tests have long query plans and few rows. Compiling each stage, and optimizing the plan again after each stage,
+    # would take most of the time, so both are off.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -26,12 +26,12 @@ SMALL_JOBS = {
 
 
 def _java_options(*flags: str) -> dict[str, str]:
-    """Return the option that adds flags to those that kgtui starts its JVM with."""
+    """Return a Spark option that adds flags to the flags that kgtui already passes to the JVM."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# A JVM's compilers take half of its CPU time in the first minutes. With five times the usual thresholds, HotSpot's
+# In the first minutes of a JVM, its compilers take half of the CPU time. With thresholds five times as high, the
 # optimizing compiler compiles fewer methods.
 LONG_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseParallelGC",
@@ -45,7 +45,7 @@ LONG_LIVED = SMALL_JOBS | _java_options(
 SHORT_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"
 )  # fmt: skip
-"""Options of programs that exit before optimized code would pay for its compilation."""
+"""Options for programs that run only briefly. The optimizing compiler is off, because it would not save time."""
 
 CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

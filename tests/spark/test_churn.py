@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Record the members that joined or left since the last poll; in a keyframe, all members that are present.
+    """Record which members joined or left between `before` and `present`; in a keyframe, all members in `present`.
 
     Each character of `present` and `before` is a member id.
     """

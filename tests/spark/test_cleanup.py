@@ -1,4 +1,4 @@
-"""Gold `cleanup`: unused groups and families, found in recordings, in decoded records, and in both."""
+"""Gold `cleanup`: unused groups and families are found in recordings, in decoded records, and in both together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of every type and version, and damaged ones, are decoded by Spark as by `kgtui.protocol.records`."""
+"""Spark decodes records of every type and version, and damaged records, with the same result as `kgtui.protocol`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 def code_generation(spark: SparkSession) -> Iterator[None]:
-    """Spark generates code for expressions, as it does for users; the other tests run without."""
+    """Turn on Spark's code generation, which is on for users but off in the other tests."""
     before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
     for name in before:
         spark.conf.unset(name)
@@ -75,7 +75,7 @@ def code_generation(spark: SparkSession) -> Iterator[None]:
 
 
 def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
-    """Return rows of `coordinator_records` in three partitions; the offset is the index in the list."""
+    """Return rows of `coordinator_records` in three partitions. The offset of a record is its index in the list."""
     return spark.createDataFrame(
         [
             (NOON.date(), index % 3, index, NOON, as_bytearray(key), as_bytearray(value))

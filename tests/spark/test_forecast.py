@@ -27,19 +27,20 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 def test_forecast_says_when_lag_is_drained_and_what_expires_first(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # `drains` catches up by 5 records per second, but only after a gap in the middle of the hour.
+        # The lag of group `drains` falls by 5 records per second. It does so only after a gap at minute 30.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # `stuck` reads nothing, while the log start jumps by 10,000 records every ten minutes.
+        # Group `stuck` reads nothing, while the log start jumps by 10,000 records every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
                    "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # `kept` reads slowly. Topic `k` expires its records by age before the log start reaches them, topic `l` after.
+        # Group `kept` reads slowly from topics `k` and `l`. The estimate from the retention time is the earlier one for
+        # topic `k`, and the estimate from the movement of the log start is the earlier one for topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("kept", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")

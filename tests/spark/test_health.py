@@ -74,7 +74,7 @@ def test_status_of_random_windows_equals_the_model(spark: SparkSession) -> None:
 
 @dataclass
 class PartitionHistory:
-    """What each poll read of one partition, as (time in seconds, lag)."""
+    """Positions and lags of one partition, as each poll has read them."""
 
     share: bool
     reads: list[tuple[float, PartitionLag]]
@@ -89,7 +89,7 @@ class PartitionHistory:
 
 
 def random_history(random: Random, times: list[float], share: bool) -> PartitionHistory:
-    """Return a history of a consumer that at random reads, stops, falls behind, rewinds, or cannot be read."""
+    """Return the history of a random consumer, which may read, stop, fall behind or rewind, or whose polls may fail."""
     reads, end, position = [], random.randrange(50), random.randrange(20)
     most_written, most_read = random.choice([0, 0, 2, 9]), random.choice([0, 0, 1, 2, 9])
     stops, resumes = sorted(random.sample(range(len(times) + 10), 2))
@@ -185,7 +185,7 @@ class Consumer:
         return self.commits[-1]["offset"] if self.commits else None
 
     def write(self, records: int) -> None:
-        """Write records to the log; the poll that follows sees its new end."""
+        """Write records to the log, so that the next poll sees a new log end."""
         self.ends.append(self.ends[-1] + records)
         self.ring.log_end(self.ends[-1])
 
@@ -205,7 +205,8 @@ class Consumer:
 def test_verdicts_on_random_silver_commits_equal_the_model(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # Most records written per poll, most records read per commit, poll after which the consumer stops.
+    # Of each consumer: maximum number of records written per poll, maximum number of records read per commit, and
+    # number of the poll after which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

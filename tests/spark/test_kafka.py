@@ -1,4 +1,4 @@
-"""Spark reads the same records of `__consumer_offsets` from real brokers as a consumer, and leaks no credentials."""
+"""From real brokers, Spark reads the same records of `__consumer_offsets` as a consumer, and no password is leaked."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord
 
 
 def topic_records(frame: DataFrame) -> list[TopicRecord]:
-    """Convert the rows of a source to records as the tests' consumer returns them."""
+    """Convert the rows of a source to the type of record that the consumer in these tests returns."""
     return [
         TopicRecord(
             row.partition,
@@ -99,18 +99,18 @@ def test_spark_reads_the_same_records_from_an_older_broker(live_392: Live, lake:
 
 
 def compare_with_consumer(live: Live, lake: SparkLake) -> None:
-    """Assert that batch and stream read all records that a consumer reads, and that Spark joins no group."""
+    """Assert that Spark reads all records that a consumer reads, as a batch and as a stream, and joins no group."""
     cluster = live.cluster
     coordinator_records.write_records(live)
     groups_before = group_ids(cluster)
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
-    # Members keep committing, so the later of two reads contains all records of the earlier one, and perhaps more.
+    # Groups commit all the time, so the later of the two reads contains all records of the earlier one, maybe more.
     assert len(consumed) > 50
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    if live.newest:  # continuing a read does not depend on the broker's version
+    if live.newest:  # one broker version is enough for testing that the next run resumes from the checkpoint
         run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()

@@ -1,4 +1,4 @@
-"""Gold `lag`: lag, rates and time lag per minute, and what is null because it is unknown."""
+"""Gold `lag`: lag, rates and time lag per minute are computed; values that are unknown are null."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = ("group", "minute", "lag", "rate_in", "partitions", "unknown", "members"
 
 
 def minute(number: int) -> object:
-    """Return the start of a minute."""
+    """Return the time at which a minute starts, by its number."""
     return at(60 * number)
 
 
@@ -35,7 +35,7 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 
 
 def two_minutes_of_three_groups() -> RecordedTables:
-    """Return polls every ten seconds: `reads` commits, `sleeps` does not, and `leaves` is deleted after a minute."""
+    """Return two minutes of polls of three groups: `reads` commits, `sleeps` does not, `leaves` is deleted halfway."""
     tables = RecordedTables()
     for second in range(0, 120, 10):
         tables.poll(second)

@@ -1,4 +1,4 @@
-"""`kgtui lake optimize` and `prune` on tables that Spark writes: the streaming query continues afterwards."""
+"""After `kgtui lake optimize` and `prune` have changed a table, Spark's streaming query can still read it."""
 
 from __future__ import annotations
 

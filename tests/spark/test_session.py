@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LISTEN = "0A"
-"""The TCP state LISTEN in Linux's `/proc/net/tcp`."""
+"""Number of the TCP state LISTEN in Linux's `/proc/net/tcp`."""
 
 
 def listening_addresses(process: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""`SparkLake`: rows are appended once, merged by key, readable with deltalake, and private to their owner."""
+"""`SparkLake`: rows are appended once or merged by key, deltalake can read them, and files are private to the owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`byte_decoding`: the inverse tables of CRC-32 give back the bytes of every checksum."""
+"""`byte_decoding`: four bytes can be computed from their CRC-32 with the inverse tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`requirements`: a missing or wrong PySpark, Java, server or jar is reported before a JVM starts, with what to do."""
+"""`requirements`: if PySpark, Java, a server or a jar is missing or wrong, a message says what to do.
+
+The checks run before a JVM is started.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
-    """Create a `JAVA_HOME` whose `java` prints a text to standard error and exits; return its path."""
+    """Create a fake `JAVA_HOME` and return its path. Its program `java` prints a text to standard error and exits."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho '{output}' >&2\nexit {code}\n")
@@ -148,7 +151,7 @@ def test_invalid_connect_url_is_rejected(url: str) -> None:
 
 @pytest.fixture
 def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without jars, whose Maven repository is the folder `maven` of the returned folder."""
+    """Simulate a machine without jars, and return a folder. Its subfolder `maven` is the Maven repository."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, (tmp_path / "maven").as_uri())
@@ -156,7 +159,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a jar with a content into the repository; its expected checksum is that of `b"jar"`."""
+    """Put a jar with a content into the Maven repository. The jar's expected checksum is that of the bytes `b"jar"`."""
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
     file.parent.mkdir(parents=True)

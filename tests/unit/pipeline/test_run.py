@@ -1,4 +1,4 @@
-"""`run` and `streaming`: queries are stopped however a run ends, and never from a thread that was interrupted."""
+"""`run` and `streaming`: queries are stopped at the end of a run, even after an error or an interrupt."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def progress(rows: int, end_offsets: str) -> dict[str, Any]:
 
 
 def ignore(_: object) -> None:
-    """Stand in for the gold job, or for a progress callback."""
+    """Do nothing. It is used as the gold job, or as a progress callback."""
 
 
 def test_query_that_has_ended_is_not_stopped() -> None:

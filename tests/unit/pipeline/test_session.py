@@ -1,4 +1,4 @@
-"""`session`: redacted options, code for executors, the end of the JVM, and its filtered output."""
+"""`session`: options are redacted, code is sent to executors, and the JVM is stopped and its output filtered."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_secrets_of_kafka_clients_are_redacted() -> None:
 
 
 def test_shipped_code_decodes_records_without_kgtuis_libraries(tmp_path: Path) -> None:
-    """Executors have PySpark and PyArrow, but no other library of kgtui."""
+    """Executors have PySpark and PyArrow, but none of the other libraries that kgtui uses."""
     pack_code(tmp_path / "kgtui.zip")
     code = (
         f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
@@ -100,7 +100,7 @@ if "silenced" in sys.argv:
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """
-"""A program that calls a JVM through Py4J, whose connection is closed in the middle of the call."""
+"""Program that calls a JVM through Py4J. The connection to the JVM is closed in the middle of the call."""
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
@@ -123,7 +123,8 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""A program that writes noise and errors to standard error in pieces, also after the context manager has ended."""
+"""Program that writes noise and errors to standard error. It writes lines in pieces, some after the context has ended.
+"""
 
 
 def test_only_noise_is_removed_from_stderr(capfd: pytest.CaptureFixture[str]) -> None:
