@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tests.bench.figures import Figure
 
 Scale = Literal["tiny", "quick", "full"]
-"""How much is measured; `tiny` is for the tests of the benchmarks."""
+"""Names of the scales, from the smallest to the largest. `tiny` is for the tests of the benchmarks."""
 
 
 def _size(bench: Any, scale: Scale) -> Any:
-    """Return how much a benchmark measures at a scale, as its module defines it."""
+    """Return the size of a benchmark at a scale, as defined in the benchmark's module."""
     return {"tiny": bench.TINY, "quick": bench.QUICK, "full": bench.Size()}[scale]
 
 

@@ -1,4 +1,4 @@
-"""Minimal Textual app that the UI is compared with: one widget of 40 lines, which counts keys."""
+"""Minimal Textual app for comparison with kgtui: one widget of 40 lines, which counts keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """A thousand lines, the first of which shows the number of keys pressed. Down redraws one line, page down all."""
+    """A thousand lines. The first shows the number of keys pressed. Down redraws one line; page down redraws all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,left,right", "redraw_one", "One"),

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 CALLS = 1_000
 CONCURRENT = 2
-"""Number of calls that run at a time."""
+"""Number of calls that run at the same time."""
 
 CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Target for the ratio of the 99th percentiles."""
+"""Maximum ratio of the two 99th percentiles that meets the target."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -79,7 +79,7 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of calls to the healthy cluster, and to the one with the silent broker."""
+    """Return the duration of each call, in milliseconds: to the healthy cluster, and to that with a silent broker."""
     milliseconds: tuple[list[float], list[float]] = ([], [])
     options = PoolOptions(connect_timeout=1.0)
     async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as silent:
@@ -95,7 +95,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of all calls, with three healthy brokers and with a silent one."""
+    """Return the duration of all calls, in milliseconds: with three healthy brokers, and with a silent broker."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)
@@ -108,7 +108,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield median and 99th percentile, compared with those of the healthy cluster."""
+    """Yield the median and the 99th percentile of the calls, each compared with that of the healthy cluster."""
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(

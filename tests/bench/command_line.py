@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
-"""Number of commits that are sent before their responses are read."""
+"""Number of commits in flight: commits that are sent before the response to the first of them is read."""
 
 RECORDS = 20
 """Records per topic."""
@@ -41,7 +41,7 @@ RECORDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured.
+    """Size of the benchmark at one scale.
 
     Attributes:
         groups: number of groups.
@@ -89,7 +89,7 @@ def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
 
 
 def _seconds(run: Callable[[], str], least: int) -> float:
-    """Return the seconds that a command takes, and check that it prints at least `least` lines."""
+    """Run a command, check that it prints at least `least` lines, and return its duration in seconds."""
     started = time.perf_counter()
     output = run()
     seconds = time.perf_counter() - started
@@ -121,7 +121,7 @@ def _broker(folder: Path) -> Iterator[Cluster]:
 
 
 def _make_groups(broker: Cluster, size: Size) -> None:
-    """Create topics with records, and groups with commits and without members."""
+    """Create topics with records, and groups that have commits but no members."""
     topics = [f"orders.events.{number:03}" for number in range(size.topics)]
     for topic in topics:
         broker.create_topic(topic, PARTITIONS)

@@ -20,7 +20,7 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Fraction of its cores that a layer may keep busy."""
+"""Maximum fraction of a layer's cores that may be busy; the others are spare."""
 
 WIRE_BYTES = 130
 """Bytes of a record in the topic: 40 to 70 for the key, 24 or 42 for the value, and the log's overhead.
@@ -31,7 +31,7 @@ Records are not compressed, which is the default of coordinators.
 
 @dataclass(frozen=True, slots=True)
 class LayerCost:
-    """Cost of one layer of the pipeline (bronze, silver or gold).
+    """Cost per record of one layer of the pipeline (bronze, silver or gold).
 
     Attributes:
         micros: microseconds of one core per record.
@@ -77,7 +77,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
-    """Yield the load, and per layer the cores and the disk space that it needs."""
+    """Yield the load, and for each layer the cores and the disk space that it needs."""
     load = f"{GROUPS:,} × {PARTITIONS} every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")

@@ -1,4 +1,4 @@
-"""Figures of benchmarks, and the table that they are printed in."""
+"""Figures (results of benchmarks), and the table in which they are printed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WIDTHS = (62, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """Yield the lines of the table, each as soon as its figure was measured."""
+    """Yield the lines of the table. Each line is yielded as soon as its figure has been measured."""
     yield _line("what", "kgtui", "reference", "ratio", "target", "", "reference is")
     for figure in figures:
         target = "" if figure.target is None else f"≤ {_number(figure.target)}{'×' if figure.of_ratio else ''}"
@@ -67,6 +67,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return the value that is larger than a fraction of all values."""
+    """Return the percentile of some values: the value that is larger than this fraction of all values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -92,7 +92,7 @@ def record_figures(size: Size) -> Iterator[Figure]:
 
 @contextmanager
 def _measured(callbacks: Callbacks) -> Iterator[None]:
-    """Measure all event loop callbacks of this process until the context is left."""
+    """Measure the CPU time of all event loop callbacks of this process while the context is active."""
     run = asyncio.Handle._run
     callbacks.install()
     try:
@@ -102,7 +102,7 @@ def _measured(callbacks: Callbacks) -> Iterator[None]:
 
 
 async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
-    """Return the CPU seconds of this process per interval, for reading from the cluster and writing to the lake."""
+    """Return the CPU seconds of this process per interval: for reading from the cluster and writing to the lake."""
     with SimulatedCluster("active", size.groups) as cluster:
         async with connect(cluster.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
@@ -161,7 +161,7 @@ class SyntheticLake:
                     _copy(table, file["path"], number * size.segment_polls * length)
 
     def _advance_a_tenth(self, groups: int) -> list[int]:
-        """Advance logs and offsets of a tenth of the groups, and return their numbers."""
+        """Advance the logs and offsets of a tenth of the groups, and return the numbers of these groups."""
         found = self._random.sample(range(groups), max(groups // 10, 1))
         for n in found:
             for part in range(PARTITIONS):
@@ -206,7 +206,7 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Copy the rows of a file, with times that are `later` milliseconds later."""
+    """Copy the rows of a file, and add `later` milliseconds to their times."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)
@@ -245,7 +245,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Load a random group's timeline of this length, as the History pane does, and return the milliseconds."""
+    """Load a random group's timeline, as the History pane does, and return the duration in milliseconds."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()
@@ -256,7 +256,7 @@ def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: 
 
 
 def _seek(recording: RecordingReader, at: float, choices: random.Random) -> float:
-    """Load the state at a time with 40 random groups in full, and return the milliseconds."""
+    """Load the state at a point in time, with 40 random groups in full, and return the duration in milliseconds."""
     started = time.perf_counter()
     frame = recording.at(at)
     names = list(frame.listings)

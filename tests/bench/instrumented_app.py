@@ -37,7 +37,7 @@ COUNTER_CELLS = 8
 """Width of the counter `<000000>`."""
 
 FAST_SWEEP = 10
-"""Factor by which a hurried sweep is faster; at normal speed, 100,000 groups take a quarter of an hour."""
+"""Factor by which the background sweep is sped up. At normal speed, 100,000 groups would take a quarter of an hour."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -45,14 +45,17 @@ def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
 
 
 class FixedIntervalMonitor(Monitor):
-    """A monitor whose interval stays 2 s, even if a busy machine answers so slowly that it would become longer."""
+    """A monitor that always polls every 2 s. The normal monitor polls less often if a busy machine answers slowly."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
         super().__init__(admin, replace(options, list_load=1.0))
 
 
 class Instruments:
-    """Wraps methods of the app, the tree and the sweep to count keys, and answers questions about the app."""
+    """Counts the keys that the app has handled, and answers the benchmark's questions about the app.
+
+    To do so, it replaces methods of the app, the tree and the sweep.
+    """
 
     def __init__(self) -> None:
         self.callbacks = Callbacks()
@@ -136,7 +139,7 @@ class Instruments:
         _replace(GroupTree, "render_line", render_line)
 
     def answer(self, question: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Answer a question of the benchmark, after doing what it asks for."""
+        """Do what a question of the benchmark asks for, and return the answer."""
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)

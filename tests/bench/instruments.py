@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time of a callback, in ms, that delays a key noticeably."""
+"""Longer callbacks count as long, because they delay keys noticeably. CPU time in milliseconds."""
 
 
 class Callbacks:
@@ -26,7 +26,7 @@ class Callbacks:
         worst: CPU time of the longest callback, in ms.
         worst_name: name of that callback.
         count: number of callbacks.
-        long: name of a callback → how often it took longer than `LONG_MS`.
+        long: how often a callback took longer than `LONG_MS`, by the callback's name.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return the name and line of the coroutine that a callback resumes, or the name of the function it calls."""
+    """Return the name of a callback: name and line of the coroutine that it resumes, or name of the called function."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):

@@ -68,7 +68,7 @@ class _ObservedTable:
     seen: dict[int, float] = field(default_factory=dict)
 
     def poll(self) -> None:
-        """Note the time at which new offsets are seen."""
+        """Read the table, and store the time at which each new offset was seen."""
         before, self.newest = self.newest, max(self.newest, self._read())
         now = time.monotonic()
         self.seen |= dict.fromkeys(range(before + 1, self.newest + 1), now)
@@ -85,7 +85,7 @@ class _ObservedTable:
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield median and 95th percentile of the seconds from a commit to each table."""
+    """Yield, for each table, the median and 95th percentile of the time from a commit to the table, in seconds."""
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         broker = Cluster("4.3.1", Path(folder) / "broker")
         broker.start()
@@ -102,7 +102,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return the name of each table → seconds of each commit."""
+    """Return the latency of each commit in seconds, by the name of the table."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)
@@ -136,7 +136,7 @@ def _poll(tables: tuple[_ObservedTable, ...]) -> None:
 
 @contextmanager
 def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
-    """Run a command of kgtui, and interrupt it at the end."""
+    """Run a command of kgtui while the context is active, and interrupt it at the end."""
     command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 3
 _WARM_UP_FROM = 100_000
-"""Number of records from which a run is long enough to be preceded by a run for warming up."""
+"""A run of at least this number of records is preceded by a shorter run that warms up the JVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _total(run: Mapping[str, Any]) -> float:
-    """Return the seconds of all layers."""
+    """Return the duration of a run, in seconds: the sum over all layers."""
     return float(sum(run["seconds"].values()))
 
 
@@ -91,7 +91,7 @@ def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure, and print the results as JSON."""
+    """Run the measurements that the arguments name, and print the results as JSON."""
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
@@ -108,7 +108,10 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return the seconds to read the files, and to decode them as the silver job does; the results are discarded."""
+    """Return the durations, in seconds, of only reading the files and of decoding them as the silver job does.
+
+    The results of reading and decoding are discarded.
+    """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.transforms.offset_commits import non_commits, regular_commits
     from kgtui.pipeline.transforms.record_decoding import decode_records
@@ -124,7 +127,7 @@ def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
 
 
 def _compute(frames: list[DataFrame]) -> float:
-    """Compute DataFrames, discard their rows, and return the seconds that it took."""
+    """Compute DataFrames, discard their rows, and return the duration in seconds."""
     started = time.perf_counter()
     for frame in frames:
         frame.write.format("noop").mode("overwrite").save()
@@ -132,7 +135,7 @@ def _compute(frames: list[DataFrame]) -> float:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline once, and return the seconds of each layer and the bytes of its tables."""
+    """Run the pipeline once. Return the duration of each layer in seconds, and the size of its tables in bytes."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import create_tables

@@ -1,4 +1,4 @@
-"""Write files of many random records of `__consumer_offsets`, fast."""
+"""Quickly write files of many random records of `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids"]
 
 PARTITIONS = 16
-"""Partitions of `__consumer_offsets`, and so the number of files."""
+"""Number of partitions of `__consumer_offsets`. One file is written per partition."""
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
@@ -34,7 +34,7 @@ Commits have topic ids if the client sent them (OffsetCommit v10, Kafka 4.1 and 
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write commits of 2,000 groups with 10 partitions each, as one file per partition of the topic."""
+    """Write commits of 2,000 groups with 10 partitions each into one file per partition of `__consumer_offsets`."""
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
     keys = _keys()
@@ -69,7 +69,8 @@ def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype
     commits["version"], commits["metadata"] = 4, 1
     commits["offset"] = random.integers(0, 1 << 40, len(times))
     commits["epoch"] = random.integers(0, 20, len(times))
-    commits["time"] = times - random.integers(0, 20, len(times))  # a little earlier than the record's timestamp
+    # Commit times are a little earlier than the timestamps of the records.
+    commits["time"] = times - random.integers(0, 20, len(times))
     if kind == "commits with topic ids":
         commits["tags"], commits["size"] = 1, 16
         commits["id"] = random.integers(0, 1 << 62, (200, 2))[random.integers(0, 200, len(times))]

@@ -1,4 +1,7 @@
-"""Measure the UI in a pseudo-terminal of 120×40, on a cluster of 100,000 groups polled every 2 s with 1 % changing."""
+"""Measure the UI in a pseudo-terminal of 120×40 cells.
+
+The cluster has 100,000 groups and is polled every 2 s. Between two polls, 1 % of the groups change.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the UI; those with keys are compared with the minimal app."""
+    """Yield the figures of the UI. Figures about keys are compared with those of the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -64,7 +67,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
         ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
         ui.wait_for(GROUPS_SHOWN)
         _wait_until(ui, "groups", size.groups * 0.98, 60)
-        time.sleep(min(size.seconds, 5.0))  # so that the first load is not measured
+        time.sleep(min(size.seconds, 5.0))  # wait, so that the first load of the groups is not measured
         yield from _polls(size, ui)
         keys = _Keyboard(ui)
         yield from _latencies(size, keys, bare_keys)
@@ -92,7 +95,7 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from Down and page down to the frame that shows their effect, during polls."""
+    """Measure the time from pressing Down or page down to the frame that shows the result, while polls are made."""
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
         times, bare = [], []
@@ -107,7 +110,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Fi
 
 
 def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from each letter of a filter to the frame with the matching groups."""
+    """Measure the time from typing each letter of a filter to the frame that shows the matching groups."""
     times, bare = [], []
     for _ in range(max(size.keys // 50, 1)):
         ui.press(b"/")
@@ -125,7 +128,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure resident memory during minutes of keys and polls."""
+    """Measure resident memory during some minutes in which keys are pressed and polls are made."""
     samples: list[float] = []
     ui.ask("reset")
     end = time.perf_counter() + size.soak_seconds
@@ -145,7 +148,7 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure expanding and collapsing the largest node: one broker's Stable groups, grouped by coordinator."""
+    """Measure how fast the largest node is expanded and collapsed. It contains the Stable groups of one broker."""
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
         cluster = stack.enter_context(spawn(options))
@@ -195,7 +198,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Presses keys at random intervals, and waits for the frame that contains the key's number."""
+    """Presses keys at random intervals, and measures the time to the frame that shows the number of keys pressed."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -207,7 +210,7 @@ class _Keyboard:
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:
-        """Press a key and return the milliseconds until its frame."""
+        """Press a key, and return the time to the frame that shows the key's result, in milliseconds."""
         time.sleep(self._random.uniform(0.02, 0.08))
         self._count += 1
         since = self._terminal.written
@@ -215,7 +218,7 @@ class _Keyboard:
         return (self._terminal.wait_for(b"<%06d>" % self._count, since=since, timeout=20) - pressed) * 1000
 
     def press_without_waiting(self, key: bytes) -> None:
-        """Press a key without waiting for its frame."""
+        """Press a key without waiting for a frame."""
         self._terminal.press(key)
         time.sleep(0.03)
 

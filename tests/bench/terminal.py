@@ -1,4 +1,4 @@
-"""Run a program in a pseudo-terminal, send keys to it, and note when which bytes arrive."""
+"""Run a program in a pseudo-terminal, send keys to it, and record the times at which its output arrives."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ HOME = Path(__file__).parents[2]
 """The repository's root folder."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Query for synchronized output (terminals then show only complete frames), and the answer "supported"."""
+"""Query of a program whether the terminal supports synchronized output (only complete frames), and the answer yes."""
 
 GROUPS_SHOWN = rb"Stable"
-"""Name of the first node of the tree that contains groups: a frame with it shows groups."""
+"""Name of the first node of the tree that contains groups. If a frame contains this name, it shows groups."""
 
 BARE_APP_READY = rb"<000000>"
 """Text in the first frame of `bare_app`."""

@@ -21,11 +21,11 @@ EXPECTED = {
 """Part of the name of one figure of each benchmark."""
 
 MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
-"""The broker is shared with other tests; the pipeline's benchmark starts its own Spark and uses all cores."""
+"""Pytest marks by benchmark. `command_line` shares a broker with other tests; `pipeline` uses all cores for Spark."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
-@pytest.mark.timeout(900)  # for the start of Spark
+@pytest.mark.timeout(900)  # long, because Spark may start slowly
 def test_benchmark_runs_at_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
