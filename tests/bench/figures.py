@@ -1,4 +1,4 @@
-"""Figures (results of benchmarks), and the table in which they are printed."""
+"""The class of a benchmark's results (figures), and the table in which these are printed."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _total(run: Mapping[str, Any]) -> float:
 
 
 def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
-    """Run `main` in another process, and return what it prints."""
+    """Run `main` of this module in another process, and return the results that it prints as JSON."""
     command = [sys.executable, "-m", "tests.bench.pipeline", str(cores), str(decode), *map(str, runs)]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)

@@ -1,4 +1,4 @@
-"""Create the input for complete runs of the pipeline: a recording of seven minutes, and files of records of all types."""
+"""Create input for complete runs of the pipeline: a recording of seven minutes, and files of records of all types."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ _WORKER_TIMED_OUT = "Python worker failed to connect back"
 
 
 def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | None) -> StreamingQuery:
-    """Start a streaming query. It is tried again if Spark's Python worker does not start in time.
+    """Start a streaming query. If Spark's Python worker does not start in time, try again.
 
     Args:
-        checkpoint: folder of the query's checkpoint; the query is named after it.
+        checkpoint: folder of the query's checkpoint. The name of the query is derived from this path.
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
     writer = writer.queryName("kgtui-" + "-".join(checkpoint.parts[-2:])).option("checkpointLocation", str(checkpoint))

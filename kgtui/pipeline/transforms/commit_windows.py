@@ -83,10 +83,10 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return the ranges of polls whose log ends are compared with a window, one row per time `at` and keyframe.
+    """Return, for each time `at`, the range of polls whose log ends the model would still keep at this time.
 
-    A range begins at the poll `from` and ends at the poll `to`. It has the polls whose log ends the model would still
-    keep at the time `at`.
+    The range begins at the poll `from` and ends at the poll `to`. If it contains several keyframes, there is one row
+    for each of them.
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))

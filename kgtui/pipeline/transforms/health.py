@@ -313,7 +313,10 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`, the time since when the status has been bad in all windows, without a gap between them."""
+    """Add `bad_since`: the status has been bad in all windows since this time, without a gap between the windows.
+
+    If the status is not bad now, it is null.
+    """
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")
     bad, at = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("at")

@@ -30,7 +30,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """First columns of all three silver tables: the day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""The structs in the result of `decode_records`, each with the silver table that its rows belong to."""
+"""Names of the structs in the result of `decode_records`, each with the silver table that its rows are written to."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 

@@ -67,7 +67,10 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 
 
 def _single_window(column: str) -> WindowSpec:
-    """Return a window over all rows, which must be few. The constant partition prevents a warning of Spark Connect."""
+    """Return a window over all rows of a small DataFrame.
+
+    The constant in `partitionBy` prevents a warning of Spark Connect.
+    """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
