@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""Exceptions that calls to Spark may raise. PySpark converts only some errors of the JVM into `PySparkException`."""
+"""All exceptions that calls to Spark may raise. There are several, because PySpark wraps only some errors of the JVM."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")

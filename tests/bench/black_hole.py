@@ -1,9 +1,10 @@
 """Measure how much a broker that never answers slows down calls to healthy brokers.
 
-Two fake clusters of three brokers run in another process. In one all brokers are healthy; in the other the third
-accepts connections and bytes but never answers. Calls go to the first two brokers of each cluster, in short alternating
-turns, so that other load affects both equally, while another task keeps calling the third broker. Only two calls run at
-a time, because queueing on a busy CPU would hide the effect. The figure is the ratio of the 99th percentiles.
+Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second,
+the third broker accepts connections and bytes but never answers. Measured are calls to the first two brokers of each
+cluster, while another task keeps calling the third broker. The clusters take short turns, so that other load on the
+machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
+The figure is the ratio of the 99th percentiles.
 """
 
 from __future__ import annotations
@@ -86,11 +87,11 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            await _turn(pool, CALLS_PER_TURN)  # opens the connections
+            await _turn(pool, CALLS_PER_TURN)  # not measured, because it opens the connections
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # so that neither is always first
+            sides.reverse()  # so that no cluster is always called first
     return milliseconds
 
 

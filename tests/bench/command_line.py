@@ -70,7 +70,7 @@ def figures(size: Size) -> Iterator[Figure]:
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
     """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # so that byte code is compiled, and files are cached, for both
+    _kgtui(broker, "ls")  # not measured: compiles kgtui's byte code and brings its files into the cache
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
@@ -134,7 +134,7 @@ def _make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            time.sleep(0.1 + attempt / 10)  # some coordinators are still loading
+            time.sleep(0.1 + attempt / 10)  # wait, because some coordinators are still loading
     finally:
         connection.close()
     raise TimeoutError(f"{len(missing)} groups could not be created")

@@ -124,7 +124,7 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                result = function()  # freed after the time is taken
+                result = function()  # kept until the time has been taken, so that freeing it is not measured
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
     finally:

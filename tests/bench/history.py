@@ -48,7 +48,7 @@ TARGET_DAY_MS = 2_000.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured.
+    """Size of the benchmark at one scale.
 
     Attributes:
         groups: number of groups.

@@ -37,7 +37,7 @@ _TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured.
+    """Size of the benchmark at one scale.
 
     Attributes:
         commits: number of commits.

@@ -34,7 +34,7 @@ _WARM_UP_FROM = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured.
+    """Size of the benchmark at one scale.
 
     Attributes:
         decode: number of records to decode.

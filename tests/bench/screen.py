@@ -27,7 +27,7 @@ INTERVAL = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured.
+    """Size of the benchmark at one scale.
 
     Attributes:
         groups: number of groups of the cluster.

@@ -1,7 +1,7 @@
 """Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster nothing ever changes, because its clock stands still. In an active one, records are written to, and
-committed from, a tenth of the topics.
+In an idle cluster, nothing ever changes, because its clock stands still. In an active cluster, records are written to a
+tenth of the topics, and groups read these records and commit offsets.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ async def _serve(activity: str, groups: int) -> None:
         if activity == "active":
             _stop_most_topics(cluster)
         print(cluster.bootstrap, flush=True)  # noqa: T201
-        await asyncio.to_thread(sys.stdin.read)  # exit together with the parent process, which closes stdin
+        await asyncio.to_thread(sys.stdin.read)  # wait until the parent process closes stdin or exits
 
 
 if __name__ == "__main__":

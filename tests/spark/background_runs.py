@@ -86,7 +86,7 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *remote: str) -> bool:
-        """Kill a run and its JVM some time after it has reached a step. Return False if it had ended before."""
+        """Kill a run and its JVM some seconds after it has reached a step. Return False if the run ended earlier."""
         program = self._start_program(lake, *remote)
         try:
             assert program.stdout is not None

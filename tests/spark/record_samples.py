@@ -101,7 +101,7 @@ def as_bytearray(data: bytes | None) -> bytearray | None:
 
 
 def _topic_id_text(uuid: UUID) -> str:
-    """Format a topic id as Kafka's tools do."""
+    """Format a topic id like Kafka's tools: URL-safe base64 without padding."""
     return urlsafe_b64encode(uuid.bytes).decode().removesuffix("==")
 
 

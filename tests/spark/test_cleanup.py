@@ -69,7 +69,7 @@ def test_unused_groups_and_families_are_found_in_both_sources(spark: SparkSessio
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Checkpointed as in the gold job.
+    # Both inputs of `cleanup` are checkpointed, because the gold job also checkpoints them.
     recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()

@@ -42,10 +42,10 @@ def commits() -> list[Record]:
         ]
     records += [commit(1, expireTimestamp=time) for time in (0, COMMIT_TIME, 253_402_300_800_000, -2)]
     records += [commit(4, topicId=UUID(int=3**80), metadata=text) for text in ("", "m")]
-    records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]  # `-` and `_` in base64
+    records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]  # their base64 has `-` and `_`
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    records.append((key, value[:-1] + b"\0"))  # the topic id is present but all zeros, which means no topic id
+    records.append((key, value[:-1] + b"\0"))  # a topic id of zeros means that there is none
     return records + [(key, None) for key, _ in records[::3]]
 
 

@@ -79,7 +79,7 @@ def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    tables.poll(70, gap="no poll for 70 s")  # same keyframe and no changes
+    tables.poll(70, gap="no poll for 70 s")  # this poll after the gap is no keyframe, and saw no changes
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)
     tables.poll(400, keyframe=True, gap="recorder stopped")

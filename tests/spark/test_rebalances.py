@@ -62,7 +62,7 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})  # written again when the coordinator changed
+    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})  # a new coordinator wrote the record again
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})
     log.add(50, "group", tombstone=True)

@@ -274,7 +274,7 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add `total`, an array with the row of the whole group."""
+    """Add the column `total`: an array whose only element is the row for the whole group."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))

@@ -97,7 +97,7 @@ def test_missing_pyspark_names_the_extra_to_install() -> None:
 
 
 def fake_spark_home(folder: Path, *jars: str) -> Path:
-    """Create a `SPARK_HOME` with empty jars of these names; return its path."""
+    """Create a fake `SPARK_HOME` that contains empty jars with these names, and return its path."""
     (folder / "jars").mkdir(parents=True)
     for jar in jars:
         (folder / "jars" / jar).touch()

@@ -77,7 +77,7 @@ def test_interrupted_query_is_stopped_from_another_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """A function that makes the jobs start the given queries of the topic and of silver, and returns them."""
+    """A function that replaces the queries of the bronze and silver jobs with its arguments, and returns these."""
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
