@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark may raise. There are several, because PySpark wraps only some errors of the JVM."""
+"""All exceptions that calls to Spark may raise. PySpark wraps only some errors of the JVM, so there are several."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
