@@ -85,6 +85,14 @@ def topics_of(description: GroupDescription) -> set[str]:
     return found
 
 
+def topics_may_be_missing(snapshot: Snapshot, group: str) -> bool:
+    """Return whether `topics` may lack some, because members or offsets of the group could not be read."""
+    if group in snapshot.group_faults:
+        return True
+    summary = snapshot.summaries.get(group)
+    return summary is not None and (summary.fault is not None or summary.members is None)
+
+
 def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     """Return the sorted client ids of the members; None if they were not read, or if the broker withheld them."""
     return _of_members(snapshot, group, _client_ids, member_index.clients)

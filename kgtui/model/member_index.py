@@ -25,7 +25,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
     return encode_member_index(
         sorted({member.client_id for member in known}),
         sorted({member.host for member in known}),
-        [member.member_id for member in known],
+        [*(member.member_id for member in known), *(member.instance_id for member in known if member.instance_id)],
     )
 
 
@@ -48,7 +48,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def member_ids(text: str) -> tuple[str, ...]:
-    """Return the member ids in an index."""
+    """Return the member ids in an index, then the instance ids of static members."""
     return _part(text, 2)
 
 

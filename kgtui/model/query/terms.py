@@ -189,7 +189,7 @@ class NameTerm:
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
         """Bind the term to a snapshot, for use on many groups."""
         matchers = [glob.matcher() for glob in self.any_of]
-        read, negated = self._entry.names, self.negated
+        read, negated, may_lack = self._entry.names, self.negated, self._entry.may_lack_names
         # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
         # once.
         decided: dict[tuple[str, ...], bool] = {}
@@ -198,16 +198,20 @@ class NameTerm:
             names = read(snapshot, group)
             if names is None:
                 return None
-            answer = decided.get(names)
-            if answer is None:
-                answer = any(match(name) for name in names for match in matchers) is not negated
-                decided[names] = answer
-            return answer
+            matches = decided.get(names)
+            if matches is None:
+                matches = decided[names] = any(match(name) for name in names for match in matchers)
+            if not matches and may_lack is not None and may_lack(snapshot, group):
+                return None
+            return matches is not negated
 
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the names of the group were read."""
+        """Return whether all names of the group were read."""
+        may_lack = self._entry.may_lack_names
+        if may_lack is not None and may_lack(snapshot, group):
+            return False
         return self._entry.names(snapshot, group) is not None
 
     def spelled(self) -> str:

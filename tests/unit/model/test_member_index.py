@@ -24,3 +24,8 @@ def test_separator_in_an_id_does_not_change_other_ids() -> None:
     assert member_index.member_ids(text) == ("a?b", "m")
     assert member_index.clients(text) == ("c?d", "z")
     assert member_index.hosts(text) == ("h",)
+
+
+def test_instance_ids_of_static_members_are_in_the_index() -> None:
+    text = member_index.member_index_of([Member("m-1", "c", "h", instance_id="static-1"), Member("m-2", "c", "h")])
+    assert member_index.member_ids(text) == ("m-1", "m-2", "static-1")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from kgtui.errors import QueryError
+from kgtui.model.answer import Fault
 from kgtui.model.group import Listing
 from kgtui.model.query import HELP, Need, help_text, parse
 from kgtui.model.query.term_catalog import TERM_KEYS
@@ -78,7 +80,7 @@ def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = fro
         ("topic:rate*", {"payments.settle"}),
         ("topic:rate?", {"payments.settle"}),
         ("topic:%t%,rates", {"payments.settle", "payments.refund", "backfill tool"}),
-        ("not:topic:payments", {"backfill tool", "Orders-Share"}),
+        ("not:topic:payments", {"backfill tool"}),
         ("client:settle-%", {"payments.settle"}),
         ("host:10.0.3.%", {"payments.settle"}),
         ("host:/10.0.3.7", {"payments.settle"}),
@@ -137,6 +139,16 @@ def test_unread_groups_match_no_term_and_no_negation() -> None:
         assert chosen(f"not:{text}", snap) == set()
 
 
+def test_a_missing_topic_is_unknown_if_a_read_failed() -> None:
+    read = summary(topics=("orders",))
+    failed = replace(read, fault=Fault("REQUEST_TIMED_OUT", "no answer", 7, group="failed"))
+    snap = snapshot({"read": CONSUMER, "failed": CONSUMER}, {"read": read, "failed": failed})
+    assert chosen("topic:orders", snap) == {"read", "failed"}
+    assert chosen("not:topic:payments", snap) == {"read"}
+    assert chosen("topic:payments", snap) == set()
+    assert parse("not:topic:payments").searched(snap) == (1, 2)
+
+
 def test_states_of_old_brokers_come_from_the_sweep() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
@@ -162,7 +174,7 @@ def test_newer_details_replace_the_summary() -> None:
 
 def test_searched_counts_only_groups_the_list_cannot_exclude() -> None:
     snap = company()
-    assert parse("topic:payments").searched(snap) == (4, 6)
+    assert parse("topic:payments").searched(snap) == (3, 6)  # members of Orders-Share were not readable
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
     assert parse("empty:1h+").searched(snap) == (4, 6)
