@@ -1,4 +1,4 @@
-"""`FaultyLink`: a TCP proxy between a client and a server on loopback that fails on demand.
+"""`FaultyLink`: a TCP proxy on loopback, between a client and a server, that fails on demand.
 
 ::
 
@@ -40,9 +40,9 @@ class FaultyLink:
         self._tasks: set[asyncio.Task[None]] = set()
         self._taken = asyncio.Event()
         self.connections = 0
-        """Number of connections accepted so far."""
+        """Number of connections that have been accepted so far."""
         self.carried = 0
-        """Number of bytes passed on in both directions."""
+        """Number of bytes that have been passed on, in both directions together."""
 
     @property
     def port(self) -> int:
@@ -68,17 +68,17 @@ class FaultyLink:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def connected(self, count: int = 1) -> None:
-        """Wait until this number of connections was accepted in all."""
+        """Wait until this number of connections has been accepted since the start."""
         while self.connections < count:
             self._taken.clear()
             await self._taken.wait()
 
     def stall(self) -> None:
-        """Hold back all data from now on in both directions, including that of new connections."""
+        """From now on, hold back all data in both directions, also on new connections."""
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections and never pass any data. The same as `stall`, under its better-known name."""
+        """Accept connections, but never pass any data. This is the same as `stall` under a better-known name."""
         self.stall()
 
     async def resume(self) -> None:
@@ -93,12 +93,12 @@ class FaultyLink:
         self._delay = seconds
 
     def cut(self) -> None:
-        """Reset every connection at once. New connections pass."""
+        """Reset every open connection now. New connections work normally."""
         for writer in list(self._writers):
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset the connections after this number of further bytes from the server to the client."""
+        """Reset the connections after the server has sent this number of further bytes to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:

@@ -1,4 +1,4 @@
-"""`ScriptedAdmin`: a `GroupAdmin` for tests, whose cluster consists of a few mappings."""
+"""`ScriptedAdmin`: a `GroupAdmin` for tests, which answers from mappings instead of a cluster."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Return brokers with the node ids 1 to `count` on loopback."""
+    """Return brokers on loopback addresses, with the node ids 1 to `count`."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 
 def member(name: str = "m-1", **changes: object) -> Member:
-    """Return a member with default values for everything that a test does not set."""
+    """Return a group member. Everything that a test does not set has a default value."""
     values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
     return Member(**values)  # type: ignore[arg-type]
 
 
 @dataclass
 class ScriptedAdmin:
-    """A `GroupAdmin` that answers from its attributes, which a test sets.
+    """A `GroupAdmin` that answers from its attributes. A test sets these attributes.
 
     Attributes:
         groups: the listing of every group by id.
@@ -71,7 +71,10 @@ class ScriptedAdmin:
         lag: int | None = None,
         **describe: object,
     ) -> None:
-        """Add a group with a description. With `lag`, it has one committed offset in topic `t-<group>`."""
+        """Add a group with a description.
+
+        If `lag` is given, the group has one committed offset, in topic `t-<group>`.
+        """
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)
         rpc = GROUP_TYPES[type].describe_rpc if type in GROUP_TYPES else "?"

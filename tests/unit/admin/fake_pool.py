@@ -143,11 +143,11 @@ class FakePool(Pool):
         return found
 
     def of(self, api: str) -> list[Sent]:
-        """Return the requests of one API."""
+        """Return the requests of one API that were sent."""
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return the number of requests of one API by node id."""
+        """Return node id → number of requests of one API."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

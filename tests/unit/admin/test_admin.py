@@ -1,4 +1,4 @@
-"""Requests that concern the whole cluster: lists of all brokers, configs and retention from any broker."""
+"""Requests about the whole cluster: lists from all brokers, and configs and retention times from any broker."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_lists_of_all_brokers_are_merged_and_sorted() -> None:
 
 
 async def test_a_group_listed_by_two_brokers_appears_once() -> None:
-    """The group moved between the brokers while they were listed."""
+    """The group moved from one broker to the other while the brokers were listed."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
@@ -165,7 +165,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_retention_is_known_only_where_time_alone_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_is_known_only_for_deletion_by_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
@@ -201,7 +201,7 @@ async def test_a_hanging_broker_does_not_delay_retention(monkeypatch: pytest.Mon
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_group_configs_differ() -> None:
+async def test_unsupported_and_forbidden_configs_have_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

@@ -29,7 +29,7 @@ class Logs:
 
     Attributes:
         codes: `(topic, partition)` → error code, for both timestamps or for one of them.
-        led_by: `(topic, partition)` → its real leader, where the metadata is out of date.
+        led_by: `(topic, partition)` → the real leader of a partition for which the metadata is out of date.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ async def test_log_ends_alone_take_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_only_partitions_of_a_moved_leader_are_repeated() -> None:
+async def test_only_partitions_of_a_moved_leader_are_requested_again() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -104,7 +104,7 @@ async def test_a_leader_that_keeps_moving_is_reported() -> None:
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_a_deleted_topic_is_reported_without_a_repetition() -> None:
+async def test_a_deleted_topic_is_reported_without_another_request() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -163,7 +163,7 @@ async def test_a_silent_leader_affects_only_its_partitions() -> None:
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_bounds_raise_only_if_nothing_could_be_read() -> None:
+async def test_log_bounds_raise_only_if_nothing_could_be_read() -> None:
     logs = Logs()
     logs.pool.unreachable = [UnreachableError("gone")]
     with pytest.raises(UnreachableError):

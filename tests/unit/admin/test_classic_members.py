@@ -72,7 +72,7 @@ def test_members_of_a_rebalancing_group_have_no_assignment() -> None:
 
 
 def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> None:
-    """KIP-415: the worker runs what it had before, without what is revoked, and with what is new."""
+    """KIP-415: the worker keeps its previous tasks, except those that are revoked, and adds the new tasks."""
     had = assignment_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
     now = assignment_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
     (member,) = classic("connect", worker("http://a/", had, now))
@@ -152,7 +152,7 @@ def test_registry_nodes_name_their_leader() -> None:
     ]
 
 
-def test_registry_nodes_without_a_leader_or_an_assignment() -> None:
+def test_registry_nodes_may_lack_a_leader_or_an_assignment() -> None:
     no_leader = schema_registry.encode_assignment(
         schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
     )
@@ -176,7 +176,7 @@ def test_undecodable_bytes_are_kept(protocol: str, garbage: bytes) -> None:
 
 
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
-def test_no_member_bytes_prevent_the_description(protocol: str, metadata: bytes, assigned: bytes) -> None:
+def test_a_group_is_described_whatever_its_member_bytes_are(protocol: str, metadata: bytes, assigned: bytes) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
     decoded_parts = (damaged.topics, damaged.connect, damaged.registry)
     assert damaged.undecoded == (b"" if any(part is not None for part in decoded_parts) else metadata)

@@ -37,7 +37,7 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields that the describe responses of consumer, share and streams groups have in common."""
+    """Return the fields of a group that describe responses for consumer, share and streams groups have in common."""
     return {
         "GroupId": "g",
         "GroupState": "STABLE",
@@ -149,14 +149,14 @@ def test_stored_and_missing_topologies_are_decoded() -> None:
     assert decode_row(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
 
 
-def test_operations_that_were_not_sent_differ_from_none_allowed() -> None:
+def test_missing_operations_differ_from_no_allowed_operations() -> None:
     assert operations(3400) == frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
     assert operations(0) == frozenset()
     assert operations(-2147483648) is None
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_are_sorted_in_any_order_of_the_broker(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_whatever_order_the_broker_sends(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names

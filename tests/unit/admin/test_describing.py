@@ -1,4 +1,4 @@
-"""Describing groups: which RPC is asked, in which order, and what an answer proves."""
+"""Describing groups: which RPCs are tried, in which order, and what their responses prove."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Cluster:
     """Brokers that answer lists and describes of every type as Kafka's brokers do.
 
     Args:
-        groups: group id → (type, state). A type that Kafka does not have is listed, and no RPC describes it.
-        disabled: RPCs that exist and are switched off.
+        groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
+        disabled: RPCs that exist but are switched off.
         pool: attributes of `FakePool`.
     """
 
@@ -113,7 +113,7 @@ async def test_unlisted_groups_are_described_by_trying_each_type() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])
-async def test_a_remembered_type_is_checked_with_the_coordinator(version: int) -> None:
+async def test_a_cached_type_is_checked_with_the_coordinator(version: int) -> None:
     """A group that was deleted and created again with another type is described with the new type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
@@ -122,8 +122,11 @@ async def test_a_remembered_type_is_checked_with_the_coordinator(version: int) -
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_a_group_that_every_rpc_denies_needs_no_list() -> None:
-    """Groups of console consumers disappear all the time, and a list may contain 100,000 groups."""
+async def test_a_group_that_every_rpc_reports_missing_needs_no_list() -> None:
+    """Groups of console consumers disappear all the time.
+
+    They must not cause a list request, because a list may contain 100,000 groups.
+    """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     del cluster.groups["k"]
@@ -135,7 +138,10 @@ async def test_a_group_that_every_rpc_denies_needs_no_list() -> None:
 
 
 async def test_a_group_no_longer_listed_needs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen describes such a group until every broker was asked. The oldest types are forgotten."""
+    """A screen describes such a group until every broker has been asked.
+
+    Only the types of a limited number of groups are cached.
+    """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -192,10 +198,10 @@ async def test_an_unknown_error_code_is_a_fault_of_the_group() -> None:
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
 async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> None:
-    """The group is neither Dead nor missing, and groups of other types are described."""
+    """The group is not reported as Dead or missing, and groups of other types are described."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    for _ in range(2):  # without a list, then with one
+    for _ in range(2):  # first without a list, then with a list
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]
         assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
@@ -205,8 +211,11 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
         await cluster.admin.list_groups()
 
 
-async def test_dead_from_an_old_broker_is_checked_in_the_list() -> None:
-    """An unlisted group is not found. A listed one is described from the list, and marked as not authoritative."""
+async def test_state_dead_from_an_old_broker_is_checked_in_the_list() -> None:
+    """A group that is not listed is reported as not found.
+
+    A listed group is described from the list, and marked as not authoritative.
+    """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
     cluster = Cluster({"dying": ("classic", "Dead")}, versions=versions)
@@ -277,10 +286,13 @@ states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", 
     wrong=st.dictionaries(st.text(max_size=4), kinds_of_groups, max_size=4),
     version=st.sampled_from([5, 6]),
 )
-async def test_descriptions_are_right_whatever_was_remembered(
+async def test_descriptions_are_right_for_any_cached_type(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
-    """An existing group is never described as Dead, missing or of another type, and a missing one is not found."""
+    """An existing group is never described as Dead, missing or of another type.
+
+    A missing group is always reported as not found.
+    """
     groups = {name: type_and_state for name, type_and_state in groups.items() if name}
     cluster = Cluster({name: (kind, "Empty") for name, kind in wrong.items()}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()

@@ -64,7 +64,7 @@ class Brokers:
         return row
 
     def _tagged(self, answer: dict[str, Any]) -> bytes:
-        """Return the encoded answer with tagged fields after each row, where it has none."""
+        """Insert tagged fields after each row of an encoded response that has no tagged fields."""
         groups = answer.pop("Groups")
         head = LIST_GROUPS.response.encode(5, answer | {"Groups": []})[:-2]
         one_row = [LIST_GROUPS.response.encode(5, answer | {"Groups": [row]})[len(head) + 1 : -2] for row in groups]
@@ -100,7 +100,7 @@ async def test_a_poll_returns_new_changed_and_removed_groups() -> None:
 
 
 async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The throttle time may differ, which says nothing about groups."""
+    """The throttle time may differ between two lists. This is not a change to the groups."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -109,7 +109,7 @@ async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch)
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_a_changed_order_is_no_difference() -> None:
+async def test_a_changed_order_of_rows_is_not_reported() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -119,7 +119,10 @@ async def test_a_changed_order_is_no_difference() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_version_change_between_polls_is_handled(before: int, after: int) -> None:
-    """Rows of two versions cannot be compared: every group is reported again, and only missing ones as removed."""
+    """Rows of two versions cannot be compared.
+
+    Every group is reported again, and only missing groups are reported as removed.
+    """
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -154,7 +157,7 @@ async def test_long_ids_and_unknown_tags_are_decoded() -> None:
 
 
 async def test_a_moved_group_is_described_at_its_new_broker() -> None:
-    """This holds whichever broker is polled first."""
+    """The order in which the two brokers are polled makes no difference."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
         feeds = {node: brokers.admin.listing_feed(node) for node in (1, 2)}
@@ -195,7 +198,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_the_differences_add_up_to_the_list(
+async def test_applying_all_differences_gives_the_current_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """Applying the differences of each poll gives the current list, for any changes of groups and versions."""
@@ -219,10 +222,10 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_the_differences_add_up_for_rows_in_any_order(
+async def test_applying_differences_works_for_rows_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
-    """Few of many rows change at a time, so that most of them are skipped without decoding."""
+    """Only a few of many rows change at a time, so that most rows are skipped without decoding."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_ROWS_PER_CHUNK", together)
         patch.setattr(listing, "_MISSES_TO_STOP", patience)
@@ -250,7 +253,7 @@ async def test_the_differences_add_up_for_rows_in_any_order(
                 }
 
 
-async def test_an_id_that_looks_like_encoded_rows_hides_nothing() -> None:
+async def test_an_id_that_looks_like_encoded_rows_hides_no_group() -> None:
     """Bytes of a known row within the id of another group must not be skipped."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

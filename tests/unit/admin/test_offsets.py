@@ -1,4 +1,4 @@
-"""Reading committed offsets and share offsets: batch sizes, late answers, and old brokers."""
+"""Reading committed offsets and share-partition start offsets: batch sizes, late responses, and old brokers."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_error_codes_are_kept_per_group() -> None:
 
 
 class OneByOne:
-    """A broker before 3.0, with one group per OffsetFetch request. Counts the concurrent requests."""
+    """A broker before 3.0, which accepts one group per OffsetFetch request. It counts the concurrent requests."""
 
     def __init__(self, broken: str = "") -> None:
         self.under_way = self.most = 0

@@ -96,7 +96,10 @@ async def test_owned_partitions_without_a_commit_have_log_bounds() -> None:
 
 
 async def test_partitions_of_active_tasks_have_log_bounds() -> None:
-    """They are the source and repartition topics of the subtopologies. Standby tasks do not count."""
+    """The topics are the source and repartition topics of the subtopologies.
+
+    Partitions of standby tasks are not included.
+    """
     held = StreamsAssignment(active=(("0", (0,)), ("1", (1,))), standby=(("0", (2,)),))
     parts = (Subtopology("0", ("in",)), Subtopology("1", (), (), (), (TopicInfo("again", 2, -1),)))
     admin = ScriptedAdmin()
@@ -133,7 +136,7 @@ async def test_faults_belong_to_groups_and_describe_faults_come_first() -> None:
     assert faults["forbidden"].name == "GROUP_AUTHORIZATION_FAILED"
 
 
-async def test_unreachable_logs_leave_descriptions_and_offsets() -> None:
+async def test_unreachable_leaders_do_not_affect_descriptions_and_offsets() -> None:
     admin = UnreachableBeforeLogs()
     admin.add("c", lag=5)
     read = await read_in_full(admin, Deadline(5), listings(admin))
@@ -168,7 +171,7 @@ async def test_offsets_are_read_without_describing_the_group() -> None:
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_the_lag_needs_no_log_starts() -> None:
+async def test_the_lag_is_computed_without_log_starts() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
@@ -207,7 +210,7 @@ async def test_a_failed_call_becomes_group_faults_only_on_request(separately: bo
 
 
 async def test_a_silent_coordinator_affects_only_its_own_groups() -> None:
-    """Its first batch fails, and the second one is not requested."""
+    """The first batch of the coordinator fails, and its second batch is not requested."""
     admin = ScriptedAdmin()
     for number in range(4):
         admin.add(f"here-{number}", lag=number)

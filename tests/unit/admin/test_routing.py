@@ -37,13 +37,16 @@ OK = 0
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeat requests without a pause."""
+    """Remove the pause before repeated requests, so that the tests are fast."""
     monkeypatch.setattr(routing, "FIRST_PAUSE", 0.0001)
     monkeypatch.setattr(routing, "LONGEST_PAUSE", 0.0001)
 
 
 class Script:
-    """A `send` function with scripted results per group: error codes, exceptions, or None for no row at all."""
+    """A `send` function with scripted results for each group.
+
+    A result is an error code, an exception, or None if the response does not contain the group.
+    """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
         self.scripts = scripts
@@ -141,7 +144,7 @@ async def test_final_and_unknown_error_codes_are_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
-async def test_a_lost_connection_is_repeated_a_few_times(error: KgtuiError) -> None:
+async def test_a_request_is_repeated_after_a_few_lost_connections(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 2})
     script = Script({"a": [error]})
     answer = await run(pool, script)
@@ -162,7 +165,7 @@ async def test_a_lost_connection_is_repeated_a_few_times(error: KgtuiError) -> N
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_any_other_error_is_a_fault_of_its_batch(error: KgtuiError) -> None:
+async def test_any_other_error_becomes_a_fault_of_each_group_in_the_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)
@@ -268,7 +271,7 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
 def test_every_group_ends_with_one_row_or_one_fault(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """Each group appears exactly once, in the given order, and no row is lost, whatever the brokers answer."""
+    """Whatever the brokers answer, the result contains each group once, in the given order, and no row is lost."""
     # Each script ends with a final result, so that no run waits for its deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))

@@ -34,7 +34,10 @@ Handler: TypeAlias = "Callable[[Request], Answer | Awaitable[Answer]]"
 
 
 class FakeBroker:
-    """A broker on loopback. `on[api.key]` answers requests of an API; the others have a default answer."""
+    """A broker on loopback.
+
+    A test sets `on[api.key]` to answer the requests of one API. All other requests get a default answer.
+    """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
         self.node = node
@@ -50,7 +53,7 @@ class FakeBroker:
         self.received: list[Request] = []
         self.connections = 0
         self.arrived = 0
-        """Number of requests received, including those that are not answered yet."""
+        """Number of requests that the broker has received, including unanswered requests."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -219,7 +222,7 @@ class FakeCluster:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` is true. It is evaluated after each request."""
+        """Wait until `condition` is true. The condition is evaluated after each request."""
         async with asyncio.timeout(10):
             while not condition():
                 self._news.clear()
@@ -238,7 +241,7 @@ def groups(*ids: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def cluster(size: int = 1, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeCluster]:
-    """Run a cluster in which every broker lists one group that is named after the broker."""
+    """Run a cluster in which every broker lists exactly one group, whose name contains the broker's id."""
     fake = FakeCluster(size)
     for node, broker in fake.brokers.items():
         broker.on[LIST_GROUPS.key] = always(groups(f"group-of-{node}"))

@@ -40,7 +40,7 @@ def test_a_thousand_failures_do_not_overflow_the_pause() -> None:
 
 
 class Runners:
-    """Runners whose result is set by the test."""
+    """Runners for `first_success`. A test sets the result of each runner."""
 
     def __init__(self) -> None:
         self.started: list[int] = []

@@ -15,12 +15,15 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Time limits so long that a test would fail if a call waited for the hanging broker."""
+"""Time limits that are so long that a test fails if a call waits for the hanging broker."""
 
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> None:
-    """The broker stops answering on an open connection, or accepts none. All other calls end before the call to it."""
+    """A broker stops answering on an open connection, or accepts no connection.
+
+    The calls to the other brokers end first.
+    """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"t": {0: 2, 1: 3}}
@@ -74,7 +77,10 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Call a random broker on a random lane. An answer must be correct, and an error of a documented type."""
+    """Call a random broker on a random lane.
+
+    The response must be correct, or the error must be of a documented type.
+    """
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
         with suppress(ClientError, UnreachableError):
@@ -94,7 +100,10 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_pool_recovers_from_random_link_faults(seed: int) -> None:
-    """Calls raise only documented errors while connections fail. Afterwards all calls succeed, and nothing leaks."""
+    """While connections fail, calls raise only documented errors.
+
+    After that, all calls succeed, and no connection or task is left.
+    """
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (

@@ -1,4 +1,4 @@
-"""Finding the brokers of a cluster through the seeds, at the start and after brokers have moved."""
+"""Finding the brokers of a cluster through the bootstrap servers, at the start and after brokers got new addresses."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def closed_port() -> int:
         return port
 
 
-async def test_the_first_good_answer_of_a_seed_is_used() -> None:
-    """Seeds that hang, refuse the connection or do not resolve must not delay it."""
+async def test_the_first_bootstrap_server_that_answers_is_used() -> None:
+    """Bootstrap servers that hang, refuse the connection or do not resolve must not delay the one that answers."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -40,8 +40,8 @@ async def test_the_first_good_answer_of_a_seed_is_used() -> None:
             assert view.cluster_id == "fake"
 
 
-async def test_all_seeds_are_asked_at_once() -> None:
-    """All three silent seeds are connected to before the first attempt times out."""
+async def test_all_bootstrap_servers_are_asked_at_the_same_time() -> None:
+    """kgtui connects to all three silent bootstrap servers before the first attempt times out."""
     async with cluster(1) as fake:
         holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
         for hole in holes:
@@ -106,8 +106,8 @@ async def test_a_refresh_asks_another_broker_if_one_is_silent() -> None:
         assert view.brokers[3].host == "elsewhere"
 
 
-async def test_seeds_are_asked_again_when_no_known_broker_answers() -> None:
-    """All brokers have new addresses, and the seed knows them."""
+async def test_bootstrap_servers_are_asked_again_when_no_broker_answers() -> None:
+    """All brokers have new addresses, and the bootstrap server knows these addresses."""
     async with (
         cluster(1) as old,
         cluster(1) as new,
@@ -122,7 +122,7 @@ async def test_seeds_are_asked_again_when_no_known_broker_answers() -> None:
         assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
 
 
-async def test_rebootstrap_asks_the_seeds_although_brokers_answer() -> None:
+async def test_rebootstrap_asks_bootstrap_servers_even_if_brokers_answer() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as seed,
@@ -175,14 +175,14 @@ async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
         assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
 
 
-async def test_a_controller_as_seed_is_reported() -> None:
+async def test_a_controller_as_bootstrap_server_is_reported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):
             await pool.metadata(timeout=5)
 
 
-async def test_a_seed_that_knows_no_broker_yet_is_reported() -> None:
+async def test_a_bootstrap_server_without_known_brokers_is_reported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="knows no broker yet because the cluster is starting"):

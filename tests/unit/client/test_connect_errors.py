@@ -103,7 +103,7 @@ async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Closes the connection at the first bytes that arrive."""
+    """Close the connection as soon as the first bytes arrive."""
     await reader.read(1)
 
 
@@ -238,7 +238,10 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("many_addresses")
 async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """The first address hangs. The certificate is checked for the host name, not for the address."""
+    """The first address of the host hangs.
+
+    The certificate is checked against the host name, not against the IP address.
+    """
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,
@@ -266,7 +269,7 @@ async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
 
 
 async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """TLS would wait half a minute for the peer to close the connection."""
+    """Without the abort, TLS would wait half a minute for the other side to close the connection."""
     security = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, security)

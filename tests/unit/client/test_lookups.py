@@ -111,7 +111,7 @@ async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
             await pool.find_leaders(["a"], timeout=5)
 
 
-async def test_rebootstrap_required_clears_the_caches_and_asks_the_seeds() -> None:
+async def test_rebootstrap_clears_caches_and_asks_bootstrap_servers() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other"], 1)
         fake.group_codes = {"g": [129]}

@@ -46,7 +46,7 @@ async def test_a_call_returns_the_decoded_answer() -> None:
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_connection_to_the_seed_becomes_the_bulk_lane() -> None:
+async def test_the_bootstrap_connection_becomes_the_bulk_lane() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -57,7 +57,7 @@ async def test_the_connection_to_the_seed_becomes_the_bulk_lane() -> None:
 
 
 async def test_versions_are_negotiated_per_broker() -> None:
-    """During an upgrade, one broker is older than the other."""
+    """This is the situation during an upgrade, when one broker is older than the other."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -67,7 +67,7 @@ async def test_versions_are_negotiated_per_broker() -> None:
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5, version=2)).version == 2
 
 
-async def test_an_unsupported_api_has_an_error_of_its_own() -> None:
+async def test_an_unsupported_api_raises_unsupported_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {OFFSET_FETCH.key: (10, 12), LIST_GROUPS.key: (0, 2)}
         del fake[1].ranges[DESCRIBE_GROUPS.key]
@@ -81,7 +81,7 @@ async def test_an_unsupported_api_has_an_error_of_its_own() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_old_brokers_are_asked_in_versions_they_support() -> None:
+async def test_requests_to_old_brokers_use_versions_they_support() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)
@@ -103,14 +103,17 @@ def _answer(answer: Answer) -> dict[str, Any]:
     return answer
 
 
-async def test_a_seed_without_port_is_a_config_error() -> None:
+async def test_a_bootstrap_server_without_port_is_a_config_error() -> None:
     for seeds in (["kafka"], ["::1:9092"], ["a:b"], []):
         with pytest.raises(ConfigError):
             Pool(seeds)
 
 
 async def test_concurrent_calls_are_limited_per_lane() -> None:
-    """At most two requests are sent at once on the bulk lane, and four on the interactive lane, which does not wait."""
+    """At most two requests are in flight on the bulk lane, and four on the interactive lane.
+
+    The lanes do not wait for each other.
+    """
     gate = asyncio.Event()
 
     async def held(request: Request) -> Answer:
@@ -206,7 +209,7 @@ async def test_a_silent_connection_is_replaced_after_a_missed_deadline() -> None
 
 
 async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """List the groups of a broker, and repeat it during the backoff."""
+    """List the groups of a broker. Repeat the call if the backoff does not allow a connection yet."""
     async with asyncio.timeout(10):
         while True:
             try:
@@ -236,7 +239,7 @@ async def test_a_cancelled_call_keeps_the_connection() -> None:
 
 
 async def test_a_read_is_repeated_if_the_idle_connection_was_closed() -> None:
-    """Brokers may close idle connections just when they are used again, which the caller must not notice."""
+    """A broker may close an idle connection just when the next request is sent. The caller must not notice this."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -286,7 +289,10 @@ async def test_calls_fail_fast_during_the_backoff() -> None:
 
 
 async def test_calls_do_not_wait_long_for_a_second_connection_attempt() -> None:
-    """After a failure, calls fail soon while the next attempt hangs, and succeed once the attempt does."""
+    """After a failure, calls fail soon while the next connection attempt hangs.
+
+    Once this attempt succeeds, calls succeed too.
+    """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
         cluster(2) as fake,
@@ -390,8 +396,8 @@ async def test_client_id_and_request_timeout_of_the_properties_apply() -> None:
         assert {request.client_id for request in fake[1].received} == {"ops"}
 
 
-async def test_two_brokers_with_one_advertised_address() -> None:
-    """This happens with a wrong advertised.listeners or a port forward, and must not break the pool."""
+async def test_two_brokers_may_advertise_the_same_address() -> None:
+    """This happens if advertised.listeners is wrong or a port is forwarded. It must not break the pool."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=5)).brokers) == 2

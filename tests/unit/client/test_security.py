@@ -1,4 +1,4 @@
-"""Reading Java client properties: which are used, ignored, reported as unknown, or refused."""
+"""Reading Java client properties: which properties are used, ignored, reported as unknown, or refused."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_default_values_of_unsupported_properties_are_accepted() -> None:
 
 
 def test_irrelevant_properties_are_ignored_and_unknown_ones_reported() -> None:
-    """The contract tests check against Kafka that every property of its clients is known."""
+    """The contract tests compare the known properties with all properties of Kafka's clients."""
     passed_over = [
         "acks",
         "group.id",
@@ -195,7 +195,7 @@ def test_secrets_are_masked_when_printed() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create `cert.pem`, `key.pem` and `locked.pem` (password `hunter2`), and stores that hold both parts."""
+    """Create `cert.pem`, `key.pem`, `locked.pem` (a key with a password), and stores with a certificate and a key."""
     folder = tmp_path_factory.mktemp("pem")
     openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
     run = [*openssl, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]

@@ -43,7 +43,7 @@ def test_create_conn_accepts_the_arguments_used() -> None:
 
 
 async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
-    """A request with only these members is sent and answered, and each member is used."""
+    """aiokafka uses exactly the documented members of a request: it needs no other member, and it uses each of them."""
     used: list[str] = []
 
     class Bare:
@@ -206,7 +206,7 @@ async def test_a_silent_peer_fails_after_the_connect_timeout() -> None:
 
 
 async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Local variables printed with a traceback must not show the password."""
+    """The password must not appear when a traceback is printed with its local variables."""
     given: dict[str, Any] = {}
 
     async def create_conn(host: str, port: int, **options: Any) -> Any:

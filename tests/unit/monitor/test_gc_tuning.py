@@ -1,4 +1,4 @@
-"""Settings of the garbage collector for many groups, and their restoration."""
+"""Tuning the garbage collector for many groups, and restoring its original settings."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
     assert reference() is None
 
 
-def test_gc_enable_elsewhere_lasts_only_until_the_next_pause(tuning: GcTuning) -> None:
-    """The program enables the collector itself once its screen is complete."""
+def test_a_collector_enabled_by_the_program_is_paused_again(tuning: GcTuning) -> None:
+    """The program itself enables the collector once its screen is complete. The next pause disables it again."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()
@@ -106,7 +106,7 @@ def test_gc_enable_elsewhere_lasts_only_until_the_next_pause(tuning: GcTuning) -
     assert not gc.isenabled()
 
 
-def test_few_groups_change_nothing(tuning: GcTuning) -> None:
+def test_the_collector_is_not_tuned_for_few_groups(tuning: GcTuning) -> None:
     tuning.freeze_once(9_999)
     with tuning.paused():
         pass

@@ -1,4 +1,4 @@
-"""The health tier and the retention tier: what is judged and read, how often, and what is forgotten."""
+"""Health verdicts and retention times: which groups and topics are read, how often, and when old reads are dropped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Bench:
         self.tier.take(ReadResult(group, self.now, description, offsets, fault=False))
 
     async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
-        """Read the group every 2 s. It keeps up, or its committed offset stays at `position`."""
+        """Simulate reads of the group every 2 s. The group keeps up, or its committed offset stays at `position`."""
         end = self.now + seconds
         while self.now < end:
             log_end = round((self.now - T0) * rate) + 1_000
@@ -119,7 +119,7 @@ async def test_a_long_interval_is_not_a_gap() -> None:
     assert bench.health().trend == pytest.approx(10)
 
 
-async def test_the_group_read_longest_ago_is_forgotten_first() -> None:
+async def test_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
     names = tuple(f"g{number}" for number in range(6))
     bench = Bench(names, keep=4)
     for group in (*names, *names):
@@ -133,7 +133,7 @@ async def test_the_group_read_longest_ago_is_forgotten_first() -> None:
     assert bench.store.health.keys() == set(names[2:])
 
 
-async def test_reads_of_many_partitions_are_limited_and_judged_in_slices(
+async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
@@ -160,7 +160,7 @@ async def test_reads_of_many_partitions_are_limited_and_judged_in_slices(
     assert turns > 1_000
 
 
-async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
     bench = Bench(names)
     bench.tier.set_view("c")
@@ -177,7 +177,7 @@ async def test_the_selected_group_is_judged_first(monkeypatch: pytest.MonkeyPatc
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_is_judged_without_cpu_credit() -> None:
+async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> None:
     names = ("a", "b", "selected")
     bench = Bench(names)
     bench.tier.set_view("selected")
@@ -236,7 +236,7 @@ async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
 
 @pytest.fixture
 async def bench_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    """A bench whose retention tier reads without a pause."""
+    """The test objects with a retention tier that does not pause before it reads."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     bench = Bench()
     task = asyncio.create_task(bench.retention.run())
@@ -288,7 +288,7 @@ async def test_a_partial_retention_answer_keeps_known_values(
         assert bench_with_retention.retention.known == Retention(known, 86_400.0)
 
 
-async def test_the_number_of_remembered_topics_is_limited(
+async def test_the_number_of_topics_with_cached_retention_is_limited(
     bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.health._RETENTION_TOPICS", 2)
@@ -315,7 +315,7 @@ async def test_forbidden_retention_is_read_again_after_ten_minutes(
     assert bench_with_retention.retention.known == Retention()
 
 
-async def test_only_selected_and_visible_groups_are_judged() -> None:
+async def test_only_selected_and_visible_groups_get_a_verdict() -> None:
     admin = ScriptedAdmin()
     for group in ("selected", "in-view", "elsewhere"):
         admin.add(group, "consumer", lag=7)

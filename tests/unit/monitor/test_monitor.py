@@ -1,4 +1,4 @@
-"""`Monitor` with a scripted cluster: tiers, partial failures, and pausing."""
+"""`Monitor` with a scripted cluster: polling loops, partial failures, and pausing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def watching(admin: ScriptedAdmin, options: MonitorOptions = FAST) -> Asyn
 
 
 async def until(monitor: Monitor, holds: Callable[[Snapshot], object]) -> Snapshot:
-    """Return the first snapshot for which `holds` is true. Fails after 5 s."""
+    """Return the first snapshot for which `holds` returns true. The test fails if there is none within 5 s."""
     found: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
     def check(snapshot: Snapshot) -> None:
@@ -69,7 +69,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a key would wait for both."""
+    """If garbage were collected before the snapshot is shown, a key press would have to wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -92,7 +92,7 @@ async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pyte
 
 
 async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedAdmin) -> None:
-    """This holds however long the time between two snapshots is."""
+    """The time between two snapshots makes no difference."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -134,7 +134,7 @@ async def test_an_empty_group_is_not_described_by_the_sweep(admin: ScriptedAdmin
     assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
 
 
-async def test_groups_passed_with_a_held_key_are_not_read(admin: ScriptedAdmin) -> None:
+async def test_groups_that_scroll_past_while_a_key_is_held_are_not_read(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -174,7 +174,7 @@ async def test_a_silent_broker_affects_only_its_own_groups(admin: ScriptedAdmin)
 
 @pytest.fixture
 def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
-    """A cluster whose broker 2 lists its groups, and never answers anything else."""
+    """A cluster in which broker 2 lists its groups but answers no other request."""
     describe = admin.describe_groups
 
     async def describe_groups(
@@ -189,7 +189,7 @@ def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return admin
 
 
-async def test_a_silent_coordinator_does_not_delay_view_or_selection(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_the_view_or_selection(silent_admin: ScriptedAdmin) -> None:
     async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
         monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
@@ -268,7 +268,7 @@ async def test_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_departed_broker_go_after_the_others_were_asked(admin: ScriptedAdmin) -> None:
+async def test_groups_of_a_departed_broker_are_removed_after_other_lists(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         del admin.brokers[2], admin.groups["billing"]

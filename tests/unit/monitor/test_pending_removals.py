@@ -1,4 +1,4 @@
-"""A group is removed only when no other broker can coordinate it by now."""
+"""A group is removed only when it is certain that no other broker coordinates it."""
 
 from __future__ import annotations
 

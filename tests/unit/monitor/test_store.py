@@ -63,7 +63,7 @@ async def _take(store: Store, node: int, delta: ListingDelta) -> None:
 
 
 def _check(store: Store) -> Snapshot:
-    """Check that the two mappings of groups in a new snapshot agree, and return the snapshot."""
+    """Make a snapshot, check that its two mappings contain the same groups, and return it."""
     snapshot = store.snapshot()
     by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
     assert by_id == snapshot.groups
@@ -72,7 +72,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the groups with a different object in the new snapshot, be it a listing, summary, detail or fault."""
+    """Return the groups for which the new snapshot has a different listing, summary, detail or fault object."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -126,7 +126,7 @@ async def test_summaries_are_shared_and_read_only() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_an_id_is_stored_once_however_often_it_is_listed() -> None:
+async def test_a_repeatedly_listed_id_is_stored_once() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
