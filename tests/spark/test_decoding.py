@@ -87,7 +87,7 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 def test_every_record_is_decoded_into_exactly_one_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
-    for _ in range(2):  # a batch is decoded again after a run was killed
+    for _ in range(2):  # the same batch again, as in the next run after a killed one
         decode_batch(str(lake.folder.path), "query", batch, 0)
     rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}
     by_offset = {name: {row.record_offset: row for row in found} for name, found in rows.items()}

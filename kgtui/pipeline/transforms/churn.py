@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600_000
-"""Milliseconds that one row of the table covers."""
+"""Length of time that one row of the table covers, in milliseconds."""
 
 _KEY = ("group", "hour")
 _COUNTS = ("rebalances", "members_joined", "members_left", "partitions_moved", "rebalancing_seconds", "epoch_steps")

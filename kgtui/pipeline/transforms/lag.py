@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MINUTE = 60
-"""Seconds that one row of the table covers."""
+"""Length of time that one row of the table covers, in seconds."""
 
 _LOG = ("topic", "partition")
 _MINUTE = ("at", "slot", "first", "steady_since", "group")
