@@ -1,4 +1,4 @@
-"""Shared by all tests: the option `--full`, and the fixtures with real brokers."""
+"""Configuration for all tests: the option `--full`, and the fixtures with real brokers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import pytest
 
-# Tests have no deadline, because the machine may be busy.
+# Generated tests have no time limit per example, because a busy machine may be slow.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 

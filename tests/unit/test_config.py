@@ -1,4 +1,4 @@
-"""Settings, Java properties, secrets, and the choice of the cluster."""
+"""Tests of settings, Java properties, secrets, and the choice of the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty configuration folder, and remove the variables of kgtui from the environment."""
+    """Return an empty configuration folder. The environment variables of kgtui are removed for the test."""
     for name in list(os.environ):
         if name.startswith("KGTUI_"):
             monkeypatch.delenv(name)
@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def complaint(folder: Path, text: str) -> str:
-    """Return the message of `load` about a file, without the file name, which must come first."""
+    """Return the error message of `load` about a file. The message must begin with the file name, which is removed."""
     write(folder, text)
     with pytest.raises(ConfigError) as caught:
         config.load()
@@ -177,7 +177,7 @@ CLUSTERS = """
 def test_cluster_comes_from_flag_environment_default_or_localhost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The target says where it came from."""
+    """`Target.source` names the flag, variable or file that chose the cluster."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -204,7 +204,7 @@ def test_address_and_cluster_name_together_are_rejected(folder: Path, monkeypatc
         config.resolve(settings)
 
 
-def test_unknown_cluster_error_lists_the_configured_ones(folder: Path) -> None:
+def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> None:
     write(folder, CLUSTERS)
     with pytest.raises(ConfigError, match=r"--cluster: there is no cluster 'prd'; configured in .*: prod, test"):
         config.resolve(config.load(), Namespace(cluster="prd"))
@@ -227,7 +227,7 @@ def test_read_only_cluster_stays_read_only_by_address(folder: Path) -> None:
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_command_config_flag_replaces_that_of_the_cluster(folder: Path, tmp_path: Path) -> None:
+def test_command_config_flag_replaces_the_setting_of_the_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -303,7 +303,7 @@ def test_secrets_are_read_from_variables_and_files(tmp_path: Path, monkeypatch: 
 
 
 def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password with quotes and backslashes stays inside its option."""
+    """A password with quotes and backslashes cannot end its option in `sasl.jaas.config`."""
     from kgtui.client.properties import parse_jaas
 
     secret = tmp_path / "password"

@@ -19,7 +19,8 @@ import pytest
 
 import kgtui
 
-pytestmark = pytest.mark.xdist_group("layers")  # the processes are shared between the tests
+# The tests share the processes that they start, so that all tests must run in the same worker.
+pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {
     "aiokafka",
@@ -34,7 +35,7 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take long to load and are not needed to print the version or the help."""
+"""Modules that take long to import. They are not needed to print the version or the help."""
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
 
@@ -105,7 +106,9 @@ def test_only_the_tui_loads_textual(package: str) -> None:
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
 def test_only_the_client_loads_aiokafka(package: str) -> None:
-    """UI, monitor and actions use Kafka through an interface; the simulator has its own sockets."""
+    """UI, monitor and actions use Kafka through an interface, and the simulator has its own sockets. None of them
+    needs aiokafka.
+    """
     assert "aiokafka" not in loaded_by_package(package)
 
 
@@ -115,14 +118,17 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
 
 
 def test_only_the_extras_load_arrow_delta_and_spark() -> None:
-    """The core must run on hosts without Arrow, Delta and Spark."""
+    """kgtui without extras must run on hosts without Arrow, Delta and Spark."""
     extras = {"deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
 def test_the_pipeline_loads_only_what_executors_have() -> None:
-    """It is shipped with `protocol`, `model` and `lake`; the cluster has PySpark and Arrow."""
+    """The pipeline is shipped to executors with `protocol`, `model` and `lake`.
+
+    The Spark cluster has PySpark and Arrow.
+    """
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}

@@ -21,5 +21,5 @@ def admin() -> ScriptedAdmin:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """Return a state folder that does not exist yet."""
+    """Return a state folder whose directory has not been created yet."""
     return StateFolder(tmp_path / "state")

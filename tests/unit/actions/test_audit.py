@@ -1,4 +1,4 @@
-"""The audit log: crashes, full disks, several writers, and deletions without an outcome."""
+"""Tests of the audit log: crashes, full disks, several writers, and deletions without an outcome."""
 
 from __future__ import annotations
 
@@ -52,14 +52,17 @@ asyncio.run(main())
 
 @pytest.fixture
 def killed(folder: StateFolder) -> StateFolder:
-    """Return the state folder of a process that was killed between the intent and the outcome."""
+    """Return the state folder of a process that was killed after it had logged the intent and before the outcome."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     return folder
 
 
 async def test_next_start_logs_the_outcome_of_a_killed_process(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The group is gone, the outcome is logged as found later, and the cluster is asked only once."""
+    """The group is gone.
+
+    The logged outcome has the mark for results of a later check. The cluster is asked only once.
+    """
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -74,7 +77,7 @@ async def test_next_start_logs_the_outcome_of_a_killed_process(killed: StateFold
 
 
 async def test_next_start_logs_failure_if_the_group_still_exists(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The request never arrived, and nothing is sent again."""
+    """The delete request never reached the broker. kgtui does not send it again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
@@ -82,7 +85,7 @@ async def test_next_start_logs_failure_if_the_group_still_exists(killed: StateFo
 
 
 async def test_unknown_result_is_checked_again_at_a_later_start(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The broker of the group does not respond."""
+    """While the group's broker does not respond, the result of the deletion stays unknown."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -90,22 +93,22 @@ async def test_unknown_result_is_checked_again_at_a_later_start(killed: StateFol
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_intents_in_other_clusters_are_not_checked(killed: StateFolder) -> None:
-    """A group that is missing in this cluster may exist in the other one."""
+async def test_deletions_in_other_clusters_are_not_checked(killed: StateFolder) -> None:
+    """A group that is missing in this cluster may still exist in the cluster of its deletion."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}
 
 
 class OtherCluster(ScriptedAdmin):
-    """A scripted cluster with another cluster id."""
+    """A scripted cluster that has another cluster id."""
 
     async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
         return replace(await super().cluster(), cluster_id="another")
 
 
 async def test_deletion_of_a_running_process_is_not_checked(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The lock shows that another process is between its intent and its outcome."""
+    """The shared lock shows that another process is still executing its deletion."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
@@ -118,7 +121,7 @@ async def test_first_start_asks_nothing_and_creates_no_folder(folder: StateFolde
 
 
 async def test_entries_have_user_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """Intent and outcome have the same id, and only the owner can read the file."""
+    """The intent and the outcome of a deletion have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
     intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())
@@ -134,7 +137,7 @@ async def test_entries_have_user_time_cluster_and_loss(folder: StateFolder, admi
 
 
 async def test_incomplete_line_does_not_damage_the_next(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """A crash in the middle of a line is counted as one damaged line."""
+    """A line that a crash cut off counts as one damaged line."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
     admin.add("g", state="Empty")
@@ -145,7 +148,7 @@ async def test_incomplete_line_does_not_damage_the_next(folder: StateFolder, adm
 
 
 def test_line_on_a_full_disk_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earlier lines stay."""
+    """If a line cannot be written completely, the earlier lines stay in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
     write = os.write
@@ -168,7 +171,7 @@ def _append_many(log: Path, name: int) -> None:
 
 
 def test_processes_append_lines_at_the_same_time(tmp_path: Path) -> None:
-    """No line is lost or mixed with another."""
+    """If several processes write to the log, no line is lost or mixed with another line."""
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append_many, args=(log, name)) for name in range(3)]

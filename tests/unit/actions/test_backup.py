@@ -1,4 +1,4 @@
-"""Backups: complete, private, and on disk before anything is sent."""
+"""Tests of backups: they are complete and private, and they are on disk before a request is sent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return a consumer group with an offset, a partition without one, and an offset in a deleted topic."""
+    """Return a consumer group with an offset, a partition without an offset, and an offset in a deleted topic."""
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
     )
@@ -59,7 +59,7 @@ def written(folder: StateFolder, held: GroupData) -> Path:
 
 
 def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
-    """This includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
+    """The backup includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
     backup = read_backup(written(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
@@ -77,7 +77,7 @@ def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
 
 
 def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
-    """It also has lag, leader epochs, and the reason why there are no configs."""
+    """The backup also has the lag, leader epochs, and the reason why there are no configs."""
     backup = read_backup(written(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
@@ -87,12 +87,12 @@ def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
 
 
 def test_csv_has_the_format_of_kafkas_tool(folder: StateFolder) -> None:
-    """It leaves out partitions without a commit and partitions of deleted topics."""
+    """The CSV file leaves out partitions without a commit and partitions of deleted topics."""
     assert read_backup(written(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
 def test_only_the_owner_can_read_a_backup(folder: StateFolder) -> None:
-    """The files have mode 0600 and the folders 0700."""
+    """Backup files have mode 0600, and their folders have mode 0700."""
     path = written(folder, consumer())
     for file in (path, path.with_suffix(".csv")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -113,7 +113,7 @@ def test_existing_backup_is_not_overwritten(folder: StateFolder) -> None:
     "name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""], ids=lambda name: ascii(name)[:9]
 )
 def test_any_group_id_gives_a_safe_file_name(folder: StateFolder, name: str) -> None:
-    """The file is in the backup folder, and its name is short and ASCII."""
+    """For every group id, the file is in the backup folder and its name is short and ASCII."""
     path = backup_path(folder, name, "0123456789abcdef", 0.0)
     assert path.parent == folder.backups
     assert path.name.isascii()
@@ -121,7 +121,7 @@ def test_any_group_id_gives_a_safe_file_name(folder: StateFolder, name: str) -> 
 
 
 def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
-    """The end line is missing, or a line is incomplete."""
+    """A backup counts as truncated if the end line is missing or a line is incomplete."""
     path = written(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))
@@ -131,7 +131,7 @@ def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
 
 
 def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
-    """The list reports each of them and shows the other backups."""
+    """The list of backups reports each file that is not a backup, and shows the other files."""
     path = written(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")
@@ -148,7 +148,7 @@ def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
 async def test_backup_and_intent_are_on_disk_before_the_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The outcome is written after the request."""
+    """When the request is sent, the backup and the intent are on disk. The outcome is written later."""
     steps: list[str] = []
     fsync, asked = os.fsync, admin._record_call
 

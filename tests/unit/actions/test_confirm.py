@@ -1,4 +1,4 @@
-"""The text to type for a confirmation, which fits one group only and can be typed."""
+"""Tests of the text that the user types to confirm a deletion: it can be typed, and it fits only one group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ids=lambda name: ascii(name)[:20],
 )
 def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
-    """The id is escaped if necessary. Of a long id, only the end and the length are asked for."""
+    """The id is escaped if necessary. For a long id, the user types only its end and its length."""
     expected = challenge([group])
     assert expected.asked == asked
     assert expected.met(asked)
@@ -50,13 +50,13 @@ def test_text_for_several_groups_is_their_number() -> None:
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
 def test_similar_ids_have_different_texts(one: str, other: str) -> None:
-    """The text for one group never confirms the deletion of the other."""
+    """The text for one group never confirms the deletion of a group with a similar id."""
     assert not challenge([one]).accepted & challenge([other]).accepted
 
 
 @given(names, names)
 def test_text_is_short_ascii_and_unique(one: str, other: str) -> None:
-    """Two short ids never share an accepted text."""
+    """No text is accepted for two different short ids."""
     expected = challenge([one])
     assert expected.asked.isascii()
     assert expected.asked.isprintable()

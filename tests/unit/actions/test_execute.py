@@ -1,4 +1,4 @@
-"""Execution of a deletion: order of the steps, races between them, and what is kept."""
+"""Tests of the execution of a deletion: order of its steps, changes of the group meanwhile, and files left on disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Run an action on the cluster right before the nth call with this name is answered."""
+    """Change the cluster right before it answers the nth call of this method."""
     asked = admin._record_call
     seen = 0
 
@@ -50,7 +50,7 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
 
 
 def activate(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
-    """Let an application join the group."""
+    """Let an application join the group, so that the group becomes active."""
     return lambda: admin.add(group, members=(member(),), lag=5)
 
 
@@ -63,7 +63,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_deleted_after_backup_and_check(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """The group is backed up, logged, described again right before the request, verified and logged."""
+    """The steps are: back up, log the intent, describe again, send the request, verify, log the outcome."""
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.calls.clear()
@@ -88,13 +88,13 @@ async def test_empty_group_is_deleted_after_backup_and_check(
 async def test_connect_registry_and_simple_groups_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """All of them are classic groups."""
+    """Connect, schema registry and simple groups are all deleted as classic groups."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
 
 async def test_intent_and_backup_exist_before_the_request(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """During the request, the log has an intent without an outcome, and the backup is complete."""
+    """While the request is being executed, the log has an intent but no outcome, and the backup is complete."""
     seen: list[object] = []
 
     def look() -> None:
@@ -109,7 +109,7 @@ async def test_intent_and_backup_exist_before_the_request(admin: ScriptedAdmin, 
 
 
 async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Nothing is sent, and the backup is removed."""
+    """No delete request is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     activate(admin)()
@@ -122,7 +122,7 @@ async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, fold
 
 
 async def test_group_active_during_the_backup_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The group is described again after the backup."""
+    """The second describe, which comes after the backup, shows that the group is active."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     on_call(admin, "partition_bounds", activate(admin))
@@ -133,7 +133,7 @@ async def test_group_active_during_the_backup_is_refused(admin: ScriptedAdmin, f
 async def test_group_active_before_the_request_is_refused_by_the_broker(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The broker responds with error 68, and the refusal is logged."""
+    """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", activate(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -148,7 +148,7 @@ async def test_group_active_before_the_request_is_refused_by_the_broker(
 
 
 async def test_group_of_another_type_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker would also delete an Empty share group with this id, which nobody planned."""
+    """Without this check, the broker would delete an Empty share group with the same id, which was not in the plan."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")
@@ -161,7 +161,7 @@ async def test_group_of_another_type_since_the_plan_is_refused(admin: ScriptedAd
 
 
 async def test_group_gone_before_the_request_is_not_sent(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Somebody else deleted it, so the result is not a success."""
+    """Somebody else deleted the group, so the result is not a success of this deletion."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.groups.clear()
@@ -173,14 +173,14 @@ async def test_group_gone_before_the_request_is_not_sent(admin: ScriptedAdmin, f
 
 
 async def test_group_gone_at_the_request_is_reported_as_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker responds with error 69."""
+    """The broker responds with GROUP_ID_NOT_FOUND (69)."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", admin.groups.clear)
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.GONE
 
 
 async def test_request_to_a_wrong_coordinator_fails(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The request is sent once, and the group still exists."""
+    """The request is sent only once. It fails, so the group still exists."""
     admin.add("g", state="Empty", lag=5)
     fault = Fault("NOT_COORDINATOR", "This is not the correct coordinator.", 16, group="g")
     admin.delete_outcomes["g"] = Outcome("g", fault)
@@ -191,7 +191,7 @@ async def test_request_to_a_wrong_coordinator_fails(admin: ScriptedAdmin, folder
 
 
 async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A group that another broker describes than in the plan is the same group."""
+    """A group whose coordinator has changed since the plan is still the same group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
@@ -199,7 +199,7 @@ async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, fol
 
 
 async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The request is sent once, and the cluster is asked about the group."""
+    """The request is sent only once. Afterwards, the cluster is asked whether the group still exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 
@@ -215,7 +215,7 @@ async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedA
 
 
 async def test_lost_answer_for_an_existing_group_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker may still execute the request, so the backup is kept and the log entry stays open."""
+    """The broker may still execute the request, so the backup is kept and no final outcome is logged."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
     results = await delete(admin, folder, "g")
@@ -230,7 +230,7 @@ async def test_lost_answer_for_an_existing_group_is_uncertain(admin: ScriptedAdm
 
 
 async def test_request_that_raises_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """It is not known whether the request was sent."""
+    """If the call raises an error, it is not known whether the request was sent."""
     admin.add("g", state="Empty", lag=5)
 
     async def timed_out(groups: object, *, timeout: float = 30.0) -> object:
@@ -241,7 +241,7 @@ async def test_request_that_raises_is_uncertain(admin: ScriptedAdmin, folder: St
 
 
 async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The group still has one result, and the log entry stays open."""
+    """The group still has exactly one result, and no final outcome is logged."""
     admin.add("g", state="Empty", lag=5)
 
     async def closed(groups: object, *, timeout: float = 30.0) -> object:
@@ -254,7 +254,10 @@ async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: Scri
 
 
 async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Neither `Dead` from an old describe nor a list without one broker is a proof."""
+    """The state `Dead` from an old describe RPC proves nothing.
+
+    A list from which one broker is missing proves nothing either.
+    """
     describe = admin.describe_groups
 
     async def as_of_old(groups: Iterable[str], *, timeout: float = 30.0) -> Answer[Mapping[str, GroupDescription]]:
@@ -288,7 +291,7 @@ async def test_reported_success_of_an_existing_group_is_a_failure(admin: Scripte
 
 
 async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker responds with error 30."""
+    """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", Fault("GROUP_AUTHORIZATION_FAILED", "", 30, group="g"))
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -296,8 +299,10 @@ async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, 
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_offsets_forbidden_since_the_plan_are_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The backup contains what can be read when it is made."""
+async def test_group_with_offsets_forbidden_since_the_plan_is_refused(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """If the offsets can no longer be read for the backup, the group is refused."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
@@ -307,7 +312,7 @@ async def test_offsets_forbidden_since_the_plan_are_refused(admin: ScriptedAdmin
 
 
 async def test_unwritable_state_folder_refuses_every_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Nothing is sent."""
+    """No delete request is sent if the state folder cannot be written."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -321,7 +326,7 @@ async def test_unwritable_state_folder_refuses_every_group(admin: ScriptedAdmin,
 async def test_full_disk_refuses_the_group(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """Nothing is sent, and no incomplete backup is left."""
+    """If the disk is full, no delete request is sent, and no incomplete backup is left behind."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -338,7 +343,7 @@ async def test_full_disk_refuses_the_group(
 async def test_unlogged_outcome_is_reported_with_the_result(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The group was deleted, and the result says that the outcome is missing in the log."""
+    """The group was deleted, but its outcome could not be logged. The result says so."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -351,7 +356,7 @@ async def test_unlogged_outcome_is_reported_with_the_result(
 
 
 async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """They are processed in batches per coordinator. One group is active, one fails and one is gone."""
+    """The groups are processed in batches per coordinator. One group is active, one fails and one is gone."""
     names = [f"g-{number:03}" for number in range(3 * BATCH)]
     for number, name in enumerate(names):
         admin.add(name, state="Empty", lag=number, coordinator=1 + number % 3)
@@ -372,7 +377,7 @@ async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: 
 
 
 async def test_slow_coordinator_delays_only_its_own_groups(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Broker 2 does not respond while the group of broker 1 is deleted."""
+    """Broker 1 deletes its group although broker 2 does not respond."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)
     made = await plan(admin, ["fast", "slow"])
@@ -406,7 +411,7 @@ HOSTILE = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000, "\
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[:20])
 async def test_groups_with_hostile_ids_are_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str) -> None:
-    """The backup is in the backup folder and has the exact id."""
+    """The backup of such a group is in the backup folder and contains the exact group id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
     assert result.status is DeletionStatus.DELETED
@@ -418,7 +423,7 @@ async def test_groups_with_hostile_ids_are_deleted(admin: ScriptedAdmin, folder:
 
 
 async def test_empty_plan_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The state folder is not created."""
+    """If the plan has no groups, not even the state folder is created."""
     results = await execute(admin, Plan((), 0.0), folder)
     assert results.exit_code == 0
     assert not folder.path.exists()

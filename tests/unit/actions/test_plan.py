@@ -1,4 +1,7 @@
-"""Plans: what would be lost, which groups are refused and why. Planning changes nothing."""
+"""Tests of plans: what a deletion would lose, and which groups are refused for which reason.
+
+Planning changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs
 
 
 async def test_allowed_group_has_its_loss(admin: ScriptedAdmin) -> None:
-    """A partition without a commit is not part of the loss."""
+    """A partition without a committed offset is not part of the loss."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),
@@ -41,7 +44,9 @@ async def test_allowed_group_has_its_loss(admin: ScriptedAdmin) -> None:
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
 async def test_loss_names_what_the_backup_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
-    """A consumer or streams group becomes a simple classic group, and a share group loses its records in flight."""
+    """A restored consumer or streams group is a simple classic group, and a restored share group has no records in
+    flight.
+    """
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -56,7 +61,7 @@ async def test_group_without_offsets_loses_nothing(admin: ScriptedAdmin) -> None
 
 
 async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
-    """Brokers accept no commit for a deleted topic."""
+    """Brokers accept no commit for a deleted topic, so these offsets cannot be restored."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     made = await plan(admin, ["g"])
@@ -65,7 +70,7 @@ async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: Scripted
 
 
 async def test_plan_has_one_line_per_group_in_order(admin: ScriptedAdmin) -> None:
-    """An active or missing group does not affect the others."""
+    """An active or missing group does not affect the plan for the other groups."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
     made = await plan(admin, ["missing", "idle", "live"])
@@ -78,14 +83,17 @@ async def test_plan_has_one_line_per_group_in_order(admin: ScriptedAdmin) -> Non
 
 
 async def test_dead_from_an_old_describe_is_refused(admin: ScriptedAdmin) -> None:
-    """DescribeGroups before v6 reports `Dead` for an active group of a newer type."""
+    """DescribeGroups before v6 reports `Dead` even for an active group of a newer type.
+
+    `Dead` therefore proves nothing.
+    """
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
 
 
 async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> None:
-    """It cannot be backed up, because all its offsets or those of one partition are not readable."""
+    """The group cannot be backed up, because the offsets of all partitions or of one partition cannot be read."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
     admin.add("all", "share", state="Empty")
@@ -97,7 +105,7 @@ async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> 
 
 
 async def test_group_with_unanswered_offsets_is_refused(admin: ScriptedAdmin) -> None:
-    """A missing answer differs from an empty one."""
+    """If the broker does not answer, the group is refused. It does not count as a group without offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -111,7 +119,7 @@ async def test_group_with_unanswered_offsets_is_refused(admin: ScriptedAdmin) ->
 
 
 async def test_missing_delete_permission_is_named(admin: ScriptedAdmin) -> None:
-    """The group is refused before the broker would do it."""
+    """The plan already refuses a group that the user may not delete, before a request is sent."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
     admin.broken["hidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="hidden")
@@ -137,7 +145,7 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
 async def test_loss_mentions_offsets_that_may_be_hidden(
     admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, mentioned: bool
 ) -> None:
-    """OffsetFetch silently omits topics without DESCRIBE permission."""
+    """OffsetFetch silently omits topics that the user may not describe. The loss mentions this possibility."""
     admin.add("g", state="Empty", operations=operations, source=source)
     (line,) = (await plan(admin, ["g"])).allowed
     assert any("may not describe" in gap for gap in line.loss.not_restored) == mentioned
@@ -145,7 +153,7 @@ async def test_loss_mentions_offsets_that_may_be_hidden(
 
 
 async def test_similar_ids_are_different_groups(admin: ScriptedAdmin) -> None:
-    """Ids are compared exactly: Latin and Cyrillic letters, composed and decomposed accents."""
+    """Ids that look alike are different groups: Latin and Cyrillic letters, composed and decomposed accents."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
     for group in pairs:
         admin.add(group, state="Empty")

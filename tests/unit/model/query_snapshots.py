@@ -63,7 +63,7 @@ UNTOLD = Listing(None, "consumer", None, 1)
 
 
 def company() -> Snapshot:
-    """Return a snapshot of groups of several kinds, some of which the sweep has not read yet."""
+    """Return a snapshot with groups of several kinds. The background sweep has not read some of them yet."""
     return snapshot(
         {
             "payments.settle": CONSUMER,

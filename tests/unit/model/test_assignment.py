@@ -1,4 +1,4 @@
-"""Assignments: owners, target owners, pending moves, and members that delay them."""
+"""Tests of assignments: owners, target owners, pending moves, and members that delay them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_leaving_partition_waits_for_its_owner() -> None:
 
 
 def test_unowned_partition_waits_for_members_behind_the_epoch() -> None:
-    """Partitions with a pending revocation are in no member's assignment."""
+    """Brokers report a partition with a pending revocation in no member's assignment, so it looks unowned."""
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
         member("new", assignment=(), target=(("t", (1,)),), epoch=4),

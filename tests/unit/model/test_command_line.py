@@ -1,4 +1,4 @@
-"""Equivalent command lines: right script, right options, and ids quoted safely for a shell."""
+"""Tests of command lines for Kafka's tools: right script, right options, and ids that are safely quoted for a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations of faults, states and missing numbers."""
+"""Tests of the explanations of faults, states and missing numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog of fields: every field is complete, and every output names each of its fields once."""
+"""Tests of the catalog of fields: every field is complete, and no output has a field twice."""
 
 from __future__ import annotations
 

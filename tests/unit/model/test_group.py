@@ -1,4 +1,4 @@
-"""Types, states and kinds of groups; unknown names are kept as written."""
+"""Tests of types, states and kinds of groups. Unknown names are kept as the broker wrote them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_kind_of_type_and_protocol(group_type: str | None, protocol: str, kind: 
     assert kind_of(group_type, protocol) == kind
 
 
-def test_known_names_get_kafkas_spelling_and_unknown_stay() -> None:
+def test_known_names_get_kafkas_spelling_and_unknown_names_stay() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

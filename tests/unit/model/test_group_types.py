@@ -1,4 +1,4 @@
-"""The registry of group types."""
+"""Tests of the registry of group types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_states_list_active_ones_first() -> None:
+def test_active_states_are_listed_first() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",

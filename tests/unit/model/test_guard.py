@@ -1,4 +1,4 @@
-"""The guard allows the deletion only of groups that the RPC of their type reports as Empty."""
+"""Tests of the guard: a group may be deleted only if the describe RPC of its type reports it as Empty."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v
     members=st.sampled_from([None, (), (member(),)]),
     operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
 )
-def test_only_a_proven_empty_group_is_allowed(
+def test_only_a_group_proven_empty_may_be_deleted(
     type_: str,
     state: str,
     source: str,
@@ -61,7 +61,7 @@ def test_only_a_proven_empty_group_is_allowed(
 
 
 @pytest.mark.parametrize("type_", TYPES)
-def test_empty_groups_of_every_type_are_allowed(type_: str) -> None:
+def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
     assert why_not_delete("g", replace(EMPTY_GROUP, type=type_, source=f"{DESCRIBE_RPC[type_]} v1")) is None
 
 
@@ -153,7 +153,10 @@ def test_deletion_needs_a_listed_group_and_write_access() -> None:
 
 
 def test_long_poll_interval_allows_an_older_description() -> None:
-    """With polls every 30 s, 12 s are fresh. On a paused screen, the age grows with the clock."""
+    """If polls are 30 s apart, a description that is 12 s old is fresh.
+
+    On a paused screen, its age still grows with the clock.
+    """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (
         delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"

@@ -1,4 +1,4 @@
-"""The member index returns the ids that it was made from."""
+"""Tests of the member index: it returns the ids from which it was made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lag, lead and lost records of a partition; unknown differs from zero."""
+"""Tests of lag, lead and lost records of a partition. An unknown value is not zero."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_lag_is_the_distance_to_the_log_end() -> None:
 
 
 def test_commit_beyond_the_log_end_has_zero_lag() -> None:
-    """Unclean elections and recreated topics leave commits beyond the end of the new log."""
+    """After an unclean leader election or a recreation of the topic, a commit may be beyond the end of the new log."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
@@ -59,7 +59,7 @@ def test_zero_lag_is_known() -> None:
 
 
 def test_share_lag_is_the_value_from_the_broker() -> None:
-    """The difference of log end and start offset would count records that are already acknowledged."""
+    """The log end offset minus the start offset would also count records that are already acknowledged."""
     row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
     assert (row.position, row.lag, row.lead) == (10, 3, 10)
     assert lag_of_share(ShareOffset("t", 0, 10), PartitionBounds(0, 100)).reason == "not told"

@@ -1,4 +1,4 @@
-"""The filter language: each spelling selects the right groups, and unknown values select none."""
+"""Tests of the filter language: each spelling selects the right groups, and unknown values select no group."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_marked_term_uses_the_marked_groups() -> None:
 
 
 def test_partly_known_lag_is_a_lower_bound() -> None:
-    """A lag of at least 700 is above 500, may be above 1,000, and cannot be at most 500."""
+    """A lag of at least 700 is certainly above 500 and may be above 1,000."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()
@@ -321,7 +321,7 @@ def test_filtering_in_slices_gives_the_same_result() -> None:
 
 
 def test_ids_of_excluded_listings_are_not_read() -> None:
-    """Terms about the list are decided once per listing."""
+    """A term that a listing decides is evaluated once per listing, so the ids of excluded listings are not read."""
 
     class Unread(list[str]):
         def __iter__(self) -> None:  # type: ignore[override]

@@ -115,7 +115,7 @@ def test_ids_with_a_word_also_contain_its_parts(word: str, more: str, ids: list[
 
 
 def test_longer_word_tests_only_remaining_and_changed_ids() -> None:
-    """The same filter tests only ids of listings that changed since the last pass."""
+    """If the same filter is applied again, only the ids of changed listings are tested."""
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
     cache = FilterCache()

@@ -1,4 +1,4 @@
-"""Time series of groups: bounded length, trends, rates, and change points."""
+"""Tests of the time series of groups: bounded length, trends, rates, and change points."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def offsets(position: int, end: int) -> GroupOffsets:
 
 
 def test_rates_are_computed_between_consecutive_samples() -> None:
-    """No rate spans a failed read, a gap or an added partition, and a position that went back has no negative rate."""
+    """No rate is computed across a failed read, a gap or an added partition.
+
+    If a position goes back, the rate is not negative.
+    """
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
         series.add(at, end - position, 1, offsets=offsets(position, end))

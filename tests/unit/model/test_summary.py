@@ -1,4 +1,4 @@
-"""The summary that the sweep keeps about a group."""
+"""Tests of the summary that the background sweep keeps about each group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escaping of control and invisible characters, so that different texts never look the same."""
+"""Tests of the escaping of control and invisible characters. Different texts must never look the same."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_no_control_or_invisible_character_remains(text: str) -> None:
 
 @given(hostile)
 def test_escaped_text_can_be_decoded(text: str) -> None:
-    """There is only one way to decode it, so that two different ids are always shown differently."""
+    """An escaped text can be decoded in only one way, so that two different ids are never shown as the same text."""
     escapes = re.compile(r"\\(?:([nrt\\])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
     def back(match: re.Match[str]) -> str:

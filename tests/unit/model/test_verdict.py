@@ -1,4 +1,4 @@
-"""Burrow's rules, compared with a second, literal implementation, and an example of each verdict."""
+"""Tests of Burrow's rules: a comparison with a second, literal implementation, and an example of each verdict."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 Event = tuple[str, int, int]
-"""`("commit", offset, ms)` or `("log end", offset, ms)`."""
+"""An event in the history of a partition: `("commit", offset, ms)` or `("log end", offset, ms)`."""
 
 
-# The second implementation: rule by rule from the whole history, and without any code of the implementation under test.
+# The second implementation applies rule by rule to the whole history. It uses no code of the implementation under test.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
@@ -149,7 +149,10 @@ def test_random_histories_match_the_literal_rules(history: list[Event], options:
 
 
 def test_all_small_windows_match_the_literal_rules() -> None:
-    """All windows of three commits with few different offsets, lags and log ends cover every verdict."""
+    """The test tries all windows of three commits with few different offsets, lags and log ends.
+
+    They cover every verdict.
+    """
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)
@@ -165,7 +168,7 @@ def test_all_small_windows_match_the_literal_rules() -> None:
 
 
 def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
-    """Return commits at a constant pace, each with the lag to the same log end."""
+    """Return commits at equal intervals. The lag of each is computed from the same log end."""
     commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
     return Window(commits, (log_end,))
 
@@ -197,7 +200,7 @@ def test_example_of_each_verdict(window: Window, now: int, status: Status) -> No
     assert judge_partition(window, now).status is status
 
 
-def test_allowed_lag_and_minimum_complete_avoid_verdicts() -> None:
+def test_small_lag_or_incomplete_window_is_ok() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
@@ -205,15 +208,15 @@ def test_allowed_lag_and_minimum_complete_avoid_verdicts() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_frequent_commit_replaces_the_last_and_keeps_its_time() -> None:
-    """Otherwise a group that commits more often than `min_distance` would never fill its window."""
+def test_frequent_commit_replaces_the_previous_commit_but_keeps_its_time() -> None:
+    """If the time were not kept, a group that commits more often than `min_distance` would never fill its window."""
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
         ring.commit(second, second * 1000)
     assert [(one.offset, one.at) for one in ring.window().commits] == [(4, 0), (9, 5000), (11, 10_000)]
 
 
-def test_commit_older_than_the_last_is_dropped() -> None:
+def test_commit_older_than_the_previous_commit_is_dropped() -> None:
     ring = CommitRing()
     ring.commit(5, 2000)
     ring.commit(4, 1000)
@@ -243,7 +246,7 @@ partitions = st.dictionaries(
 
 
 @given(partitions)
-def test_group_status_is_that_of_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+def test_group_has_the_status_of_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
     group = roll_up(rows)
     worst = max((row.status.value for row in rows.values()), default=1)
     assert group.status.value == min(worst, 3)
@@ -263,7 +266,7 @@ def test_invalid_options_are_rejected(bad: dict[str, float]) -> None:
         Options(**bad)  # type: ignore[arg-type]
 
 
-def test_defaults_are_those_of_burrow() -> None:
+def test_default_options_equal_burrows_defaults() -> None:
     options = Options()
     assert (options.intervals, options.minimum_complete, options.allowed_lag, options.min_distance) == (10, 0.0, 0, 0.0)
     assert (options.offset_refresh, options.expire_cache) == (10.0, 10.0)

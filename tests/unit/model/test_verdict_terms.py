@@ -1,4 +1,4 @@
-"""The filter terms `verdict:` and `timelag:`, which select only watched groups."""
+"""Tests of the filter terms `verdict:` and `timelag:`, which select only watched groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return the health of one group per verdict. The slow and the rewound group have full windows."""
+    """Return group id → health, one group per verdict. The groups `slow` and `rewound` have full windows."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -94,8 +94,8 @@ def test_spelled_verdict_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_lower_bound_of_time_lag_is_not_below_a_limit() -> None:
-    """A lag of at least 10 s may be 20 s, so the group is neither selected nor excluded."""
+def test_lower_bound_of_time_lag_does_not_select_by_maximum() -> None:
+    """A time lag of at least 10 s may be 20 s, so a limit in between neither selects nor excludes the group."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(company().groups.values()))
     snapshot = replace(company(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
 
 T0 = 1_000_000.0
-"""Seconds since the epoch at which every watch begins."""
+"""Time of the first read in every test, in seconds since the epoch."""
 
 
 def described(
@@ -38,7 +38,10 @@ def described(
 def offsets(
     *partitions: tuple[int | None, int | None], starts: Sequence[int | None] = (), topic: str = "t"
 ) -> GroupOffsets:
-    """Return offsets from `(committed, log end)` of partition 0, 1 and so on; None stands for an unknown value."""
+    """Return the offsets of a group in one topic.
+
+    Item n is `(committed, log end)` of partition n; None stands for an unknown value.
+    """
     commits, bounds = [], {}
     for number, (committed, log_end) in enumerate(partitions):
         commits.append(CommittedOffset(topic, number, committed))
@@ -48,7 +51,10 @@ def offsets(
 
 
 def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
-    """Return share offsets from `(start offset, lag, log end)` of share partition 0, 1 and so on."""
+    """Return the share offsets of a group in one topic.
+
+    Item n is `(start offset, lag, log end)` of share partition n.
+    """
     rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
     return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
 

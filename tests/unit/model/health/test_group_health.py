@@ -1,4 +1,4 @@
-"""The health of a group from sequences of reads."""
+"""Tests of the health of a group, computed from sequences of reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_trend_and_drain_time_cover_all_reads() -> None:
 
 
 def test_no_rate_is_computed_across_a_gap() -> None:
-    """A failed read and a long pause both start a new trend."""
+    """After a failed read or a long pause, a new trend begins."""
     falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
     assert health_of(watch(falling)).trend == pytest.approx(-2.0)
     broken = health_of(watch([*falling[:3], None, *falling[3:]]))
@@ -45,7 +45,7 @@ def test_changed_set_of_partitions_starts_a_new_trend() -> None:
     assert health_of(watch([offsets((None, 9))] * 5)).trend is None
 
 
-def test_time_lag_is_that_of_the_worst_partition() -> None:
+def test_group_has_the_time_lag_of_its_worst_partition() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
     # The record at offset 1000 was written within the first 5 s.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
@@ -93,7 +93,7 @@ def test_empty_time_is_the_observed_time() -> None:
 
 
 def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
-    """Brokers keep offsets of share groups, and offsets of simple groups expire one by one."""
+    """Brokers keep the offsets of share groups. The offsets of simple groups expire one by one."""
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
@@ -104,7 +104,7 @@ def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
 
 
 def test_empty_time_restarts_after_a_gap() -> None:
-    """The group may have had members during the gap, so the time is a lower bound."""
+    """The group may have had members during the gap, so the time since it became Empty is a lower bound."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
@@ -186,7 +186,7 @@ def test_a_group_without_reads_has_empty_health() -> None:
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
-def test_a_failed_description_keeps_the_offsets() -> None:
+def test_failed_describe_request_keeps_the_offsets() -> None:
     seen = ReadHistory()
     for n in range(4):
         seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))
@@ -196,7 +196,7 @@ def test_a_failed_description_keeps_the_offsets() -> None:
     assert health.rebalances is None
 
 
-def test_failed_offsets_are_a_gap() -> None:
+def test_failed_read_of_offsets_is_a_gap() -> None:
     seen = watch([offsets((1, 5))] * 3)
     assert seen.steady_since == T0
     seen.add(T0 + 15, described(), None, fault=True)

@@ -1,4 +1,4 @@
-"""Verdicts from polled offsets: when each rule applies, and what is undecided until then."""
+"""Tests of verdicts from polled offsets: when each rule applies, and what is undecided until then."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.unit.model.health.reads import T0, described, kinds, offsets, samples
 
 
 def stuck(reads: int) -> list[GroupOffsets]:
-    """Return reads of a group that stands still while its log grows by 10 records per read."""
+    """Return reads of a group whose offset does not change while its log grows by 10 records per read."""
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
 def test_stuck_group_is_stop_after_a_full_window() -> None:
-    """Ten commits at 5 s take 45 s from the first to the last, so there is no verdict before."""
+    """Ten commits at intervals of 5 s take 45 s from the first to the last, so there is no verdict before 45 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -38,7 +38,7 @@ def test_slow_commit_pace_is_configured_or_observed() -> None:
 
 
 def test_stop_needs_longer_silence_after_long_idle_time() -> None:
-    """Burrow reports a stop only if the silence is longer than the window, which is 215 s here."""
+    """Burrow reports STOP only if the time since the last commit is longer than the window, which is 215 s here."""
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
     still = [offsets((1040, 1500))]
@@ -47,7 +47,7 @@ def test_stop_needs_longer_silence_after_long_idle_time() -> None:
 
 
 def test_group_that_keeps_up_is_ok_and_decided() -> None:
-    """Its lag at each read is not zero, and grows with the traffic."""
+    """The lag at each read is not zero, and it grows with the traffic, although the group keeps up."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -66,7 +66,7 @@ def test_slow_group_is_warn_after_enough_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The first two commits have no lag, because no log end was old enough.
+    # The first two commits have no lag, because every known log end was too new to compute it.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -88,7 +88,7 @@ def test_rewind_lasts_until_the_group_returns_to_its_offset() -> None:
 
 
 def test_new_records_after_zero_lag_are_not_a_stop() -> None:
-    """The group had read everything before the log grew, within the last 100 s of log ends."""
+    """The log ends of the last 100 s show that the group had read everything before new records arrived."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
     assert (health.status, kinds(health)) == (Status.OK, [("STOP", "time")])
@@ -104,14 +104,14 @@ def test_unknown_lag_is_undecided_and_not_zero() -> None:
     assert (health.lag.lag if health.lag else 0) is None
 
 
-def test_missing_commit_and_deleted_topic_leave_nothing_undecided() -> None:
+def test_partition_without_commit_or_topic_is_not_undecided() -> None:
     gone = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 3)})
     for found in (gone, offsets((None, 50))):
         health = health_of(watch([found] * 20))
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_missing_log_end_is_not_replaced_by_an_older_one() -> None:
+def test_missing_log_end_is_not_replaced_by_an_older_log_end() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 
@@ -126,8 +126,8 @@ def test_worst_partition_has_the_largest_lag_above_allowed_lag() -> None:
     assert (lenient.status, lenient.undecided) == (Status.OK, ())
 
 
-def test_undecided_verdicts_are_worse_than_the_given_one() -> None:
-    """A group that is ERR already does not report other undecided errors."""
+def test_undecided_verdicts_are_worse_than_the_given_verdict() -> None:
+    """If a group is already ERR, other errors that are undecided are not reported."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
@@ -148,7 +148,7 @@ def test_removed_group_is_not_found() -> None:
 
 
 def test_window_has_offset_changes_with_lag_to_older_log_ends() -> None:
-    """The lag of a change is computed from a log end that is ten seconds old."""
+    """The lag of each offset change is computed from a log end that is ten seconds old."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -166,7 +166,10 @@ def test_window_has_offset_changes_with_lag_to_older_log_ends() -> None:
     st.integers(1, 4),
 )
 def test_frequent_reads_give_the_same_window_as_commits(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The offsets are the same, and the times differ by at most one read interval."""
+    """The window from frequent reads has the same offsets as the commits.
+
+    The times differ by at most one read interval.
+    """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
         at += gap * every

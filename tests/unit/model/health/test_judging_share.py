@@ -1,4 +1,4 @@
-"""Verdicts on share groups, from start offsets and lag."""
+"""Tests of verdicts on share groups, which are computed from start offsets and lag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = tuple[int | None, int | None, int | None]
 
 
 EVERY = 5.0
-"""Seconds from one read to the next."""
+"""Time from one read to the next, in seconds."""
 
 
 def read_history(rows: list[Row], *, empty: bool = False) -> ReadHistory:
@@ -43,7 +43,7 @@ def test_reason_mentions_acknowledgement() -> None:
 
 
 def test_falling_lag_is_progress_despite_constant_start_offset() -> None:
-    """Records are acknowledged out of order, so that one retried record holds the start offset."""
+    """Records are acknowledged out of order. One record that is delivered again keeps the start offset from moving."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -58,7 +58,7 @@ def test_growing_lag_with_old_unread_records_is_warn() -> None:
 
 
 def test_lag_that_grows_with_traffic_is_ok() -> None:
-    """The group is always a few seconds behind, which is more records at high traffic."""
+    """The group is always a few seconds behind. With more traffic, this is a larger number of records."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
     health = health_of(read_history(rows))
@@ -104,14 +104,14 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_bad_verdicts_have_lag_and_a_stopped_group_no_progress(reads: list[Row], empty: bool) -> None:
+def test_bad_verdict_needs_lag_and_stop_needs_no_progress(reads: list[Row], empty: bool) -> None:
     row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
     if row.status in (Status.STOP, Status.STALL):
         assert row.still > 45
         known = [(at, start, lag) for at, (start, lag, _) in enumerate(reads) if start is not None and lag is not None]
-        since = known[-1][0] - row.still / EVERY  # some samples in this time may be unknown
+        since = known[-1][0] - row.still / EVERY  # In some samples of this time, the lag may be unknown.
         tail = [(start, lag) for at, start, lag in known if at >= since]
         assert len({start for start, _ in tail}) == 1
         assert [lag for _, lag in tail] == sorted(lag for _, lag in tail)

@@ -1,4 +1,4 @@
-"""Trends and estimates: their values in simple cases, and None where data is missing."""
+"""Tests of trends and estimates: their values in simple cases, and None where data is missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_record_age_is_interpolated_between_samples() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(0, 30)), min_size=1, max_size=20), st.integers(-5, 700))
 def test_record_age_stays_within_the_observed_bounds(steps: list[tuple[int, int]], position: int) -> None:
-    """A record is not older than the last sample without it, and not younger than the first sample with it."""
+    """The record was written after the last sample that lacks it, and before the first sample that contains it."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -89,7 +89,7 @@ def test_stuck_group_loses_records_when_log_start_reaches_it() -> None:
 
 
 def test_the_sooner_of_two_loss_estimates_is_returned() -> None:
-    """Segments may be deleted faster than the retention time says."""
+    """The movement of the log start may predict an earlier loss than the retention time."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
@@ -102,7 +102,7 @@ def test_loss_estimate_by_retention_uses_the_record_age() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
-    # The record at offset 9100 was written after 5 s, which is 115 s ago.
+    # The record at offset 9100 was written 5 s after the first sample, which is 115 s before the last sample.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
     assert loss == Loss("t", 0, loss.seconds, "retention", 9100)
