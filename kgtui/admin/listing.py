@@ -268,7 +268,7 @@ async def _skip_known(
 
     Returns:
         The chunks of the new list that were read so far, the rows in them that are new, and the known chunks that were
-            not found.
+        not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

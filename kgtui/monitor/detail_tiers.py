@@ -81,7 +81,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group too, while it is selected; None for no group."""
+        """Also read the configs of this group as long as it is selected. None: read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -358,5 +358,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group too, while it is selected; None for no group."""
+        """Also read the configs of this group as long as it is selected. None: read no configs."""
         self._view.want_configs(group)

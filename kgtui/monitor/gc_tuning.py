@@ -165,7 +165,7 @@ def _return_large_blocks() -> Callable[[int], object] | None:
 
     Returns:
         glibc's function `malloc_trim`, which returns the free smaller blocks to the system when it is called; None if
-            the C library does not have it.
+        the C library does not have it.
     """
     if not sys.platform.startswith("linux"):
         return None

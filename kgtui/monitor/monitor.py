@@ -132,7 +132,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group too, while it is selected; None for no group."""
+        """Also read the configs of this group as long as it is selected. None: read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

@@ -80,7 +80,7 @@ async def test_up_to_200_small_groups_share_a_request() -> None:
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_the_batch_size_follows_the_size_of_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer should contain about 20,000 partitions at most."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
