@@ -24,10 +24,19 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui record`."""
     parser.add_argument("lake", metavar="LAKE", help="the folder to record into; created if needed")
-    parser.add_argument("--interval", default="10s", metavar="TIME", help="time between two reads of every group (10s)")
-    parser.add_argument("--flush", default="10s", metavar="TIME", help="write at least this often (10s)")
+    from kgtui.history.options import RecorderOptions
+
+    defaults = RecorderOptions()
+    interval, flush, keep = f"{defaults.interval:g}s", f"{defaults.flush:g}s", f"{defaults.keep_days}d"
     parser.add_argument(
-        "--keep", default="30d", metavar="TIME", help="delete days that are older than this (30d); all: delete nothing"
+        "--interval", default=interval, metavar="TIME", help=f"time between two reads of every group ({interval})"
+    )
+    parser.add_argument("--flush", default=flush, metavar="TIME", help=f"write at least this often ({flush})")
+    parser.add_argument(
+        "--keep",
+        default=keep,
+        metavar="TIME",
+        help=f"delete days that are older than this ({keep}); all: delete nothing",
     )
     parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
 

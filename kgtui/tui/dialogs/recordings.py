@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from kgtui.errors import KgtuiError, UsageError
+from kgtui.monitor.policy import RECORD_INTERVAL
 from kgtui.tui import text
 from kgtui.tui.dialogs.prompt import TextPrompt
 from kgtui.tui.recording import LakeChoice, Recording, default_folder, is_lake, lake_of, recorded_span
@@ -37,8 +38,8 @@ class RecordDialog(TextPrompt[None]):
 
     PROMPT_TITLE = "Record"
     ABOUT = (
-        "While this screen is open, all groups are read every 10 s and changes are written to the folder: names of"
-        " groups, topics, members and hosts, but no secrets. Press R again to stop."
+        f"While this screen is open, all groups are read every {RECORD_INTERVAL:g} s and changes are written to the"
+        " folder: names of groups, topics, members and hosts, but no secrets. Press R again to stop."
     )
 
     def __init__(self, session: Session, on_change: Callable[[], None]) -> None:

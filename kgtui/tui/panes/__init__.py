@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PANES", "AssignmentsPane", "ConfigPane", "HistoryPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane",
-    "PaneEntry", "titles",
+    "PaneEntry", "pane_titles",
 ]  # fmt: skip
 
 _MODULES = {
