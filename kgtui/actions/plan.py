@@ -28,7 +28,7 @@ _MAYBE_BEFORE_CONFIGS = frozenset(f"DescribeGroups v{version}" for version in ra
 
 
 class Undo(StrEnum):
-    """How much of a deletion can be undone with the backup."""
+    """How much of a deletion the backup can undo."""
 
     RESTORABLE = "restorable"
     PARTLY = "partly"
@@ -88,7 +88,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a deletion: one line per group, in the requested order and without duplicates.
+    """The plan of a deletion: one entry per group, in the requested order and without duplicates.
 
     Attributes:
         made_at: time of the plan in seconds since the epoch.

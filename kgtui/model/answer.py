@@ -68,7 +68,10 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How complete an answer is: numbers of brokers `(answered, all)` and of groups `(described, all)`."""
+    """How complete an answer is.
+
+    Each attribute is a pair of numbers: `(answered, all)` for brokers, `(described, all)` for groups.
+    """
 
     brokers: tuple[int, int] = (0, 0)
     groups: tuple[int, int] = (0, 0)

@@ -23,12 +23,16 @@ T = TypeVar("T")
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the sweep has read a newer summary since."""
+    """Return the description of a group; None if it was not read, or if the background sweep has read the group
+    since.
+    """
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the sweep has read a newer summary since."""
+    """Return the offsets of a group; None if they were not read, or if the background sweep has read the group
+    since.
+    """
     return _unless_swept_since(snapshot, group, snapshot.offsets)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
-"""Partitions by topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
+"""The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Partitions by subtopology, sorted by subtopology and partition: `((subtopology, (0, 1)), …)`."""
+"""The partitions of each subtopology, sorted by subtopology and partition: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)

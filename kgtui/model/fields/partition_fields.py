@@ -17,7 +17,7 @@ _POSITION = "OffsetFetch, or DescribeShareGroupOffsets for a share group"
 
 
 class PartitionRow(NamedTuple):
-    """One partition of a group.
+    """One partition of a group, with the values that the fields of this module show.
 
     Attributes:
         lag: the position, the log offsets and the lag of the partition.

@@ -123,7 +123,10 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` of the first read of each offset, starting with the first sample."""
+    """Return `(time, offset)` for the first offset and for each changed offset.
+
+    The time is that of the first read of the offset.
+    """
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:

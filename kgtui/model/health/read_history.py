@@ -78,8 +78,8 @@ class Samples:
         """Append a sample.
 
         Args:
-            at: milliseconds since the epoch, later than all samples before.
-            row: the read.
+            at: time of the read in milliseconds since the epoch; later than all earlier samples.
+            row: the values of the partition in this read.
             length: maximum number of samples to keep, at least 4.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:

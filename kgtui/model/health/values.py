@@ -187,7 +187,7 @@ class PartitionHealth:
         still: observed time since the last change of the position, in seconds.
         commits: number of commits in the window; for a share group, number of start offsets.
         complete: fraction of a full window that has been observed, from 0 to 1.
-        undecided: verdicts that could not be decided and that are worse than the given one.
+        undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
     """
 
@@ -213,7 +213,7 @@ class GroupHealth:
         worst: the partition with the worst status; if there are several, the one with the largest lag. None if every
             partition is OK.
         affected: number of partitions with the worst status.
-        undecided: verdicts that could not be decided and that are worse than the given one.
+        undecided: worse verdicts that the reads could neither confirm nor exclude.
         lag: total lag at the newest read; None if the offsets were never read.
         trend: change of the lag in records per second, negative if it falls; None if it is not known.
         trend_seconds: time over which the trend was computed; 0 without a trend.

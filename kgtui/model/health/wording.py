@@ -54,12 +54,12 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, others: st
 
 
 def loss_in(loss: Loss) -> str:
-    """Return the time until the first records are lost: `about 3 h`, `at most 3 h`."""
+    """Format the time until the first records are lost: `about 3 h`, `at most 3 h`."""
     return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
 
 
 def expiry(spell: EmptyPeriod) -> str:
-    """Return when the offsets of an Empty group may expire; `` if that is not known."""
+    """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known."""
     if spell.expires_in is None:
         return ""
     at_most = "at most " if spell.at_least else ""

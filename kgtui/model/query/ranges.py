@@ -59,7 +59,7 @@ class Range:
 
 
 class RangeSyntaxError(ValueError):
-    """A range has a syntax error. The message says which one."""
+    """A range has a syntax error. The message describes the error."""
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:

@@ -187,7 +187,7 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Bind the term to a snapshot, for use on many groups."""
+        """Return a function that applies the term to groups of one snapshot."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated, may_lack = self._entry.names, self.negated, self._entry.may_lack_names
         # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
@@ -243,7 +243,7 @@ class NumberTerm:
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Bind the term to a snapshot, for use on many groups."""
+        """Return a function that applies the term to groups of one snapshot."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
@@ -308,7 +308,7 @@ class FlagTerm:
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Bind the term to a snapshot, for use on many groups."""
+        """Return a function that applies the term to groups of one snapshot."""
         holds, value, negated = self._entry.holds, self.value, self.negated
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 

@@ -88,7 +88,7 @@ class VerdictTerm:
         return self.negated if status else None  # NOT_FOUND has the value 0.
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Bind the term to a snapshot, for use on many groups."""
+        """Return a function that applies the term to groups of one snapshot."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:

@@ -282,7 +282,7 @@ async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedA
     assert "could not be verified" in result.reason
 
 
-async def test_reported_success_of_an_existing_group_is_a_failure(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_success_response_is_a_failure_if_the_group_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]

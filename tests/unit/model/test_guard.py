@@ -50,7 +50,7 @@ def test_only_a_group_proven_empty_may_be_deleted(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """Every combination of type, state, source and permission is tried."""
+    """The test tries every combination of group type, state, source of the description and permission."""
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
     )

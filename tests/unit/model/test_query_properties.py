@@ -63,7 +63,7 @@ terms = st.one_of(
 
 
 @given(st.lists(terms, max_size=5))
-def test_described_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None:
+def test_text_of_a_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None:
     query = Query(tuple(parts))
     assert parse(query.describe()) == query
 

@@ -89,7 +89,7 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_spelled_verdict_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
+def test_text_of_a_verdict_term_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 

@@ -93,7 +93,10 @@ def test_empty_time_is_the_observed_time() -> None:
 
 
 def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
-    """Brokers keep the offsets of share groups. The offsets of simple groups expire one by one."""
+    """Brokers keep the offsets of share groups.
+
+    The offsets of simple groups expire one by one. Neither has one time of expiry.
+    """
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),

@@ -89,7 +89,7 @@ def test_unknown_lag_is_undecided_but_uninitialized_partition_is_ok() -> None:
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_unknown_member_count_counts_as_members() -> None:
+def test_group_with_unknown_member_count_may_have_members() -> None:
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))

@@ -89,7 +89,7 @@ def test_stuck_group_loses_records_when_log_start_reaches_it() -> None:
 
 
 def test_the_sooner_of_two_loss_estimates_is_returned() -> None:
-    """The movement of the log start may predict an earlier loss than the retention time."""
+    """The movement of the log start offset may predict an earlier loss than the topic's retention."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
     found = {retention: loss_to_come(row, rows, retention=retention) for retention in (3600.0, 600.0)}
