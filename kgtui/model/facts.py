@@ -23,9 +23,7 @@ T = TypeVar("T")
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the background sweep has read the group
-    since.
-    """
+    """Return the description of a group; None if it was not read, or if the background sweep read the group later."""
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 

@@ -1,5 +1,4 @@
-"""Computes verdicts on partitions from polled offsets: Burrow's rules for committed offsets, and a separate rule for
-share groups.
+"""Computes verdicts from polled offsets: Burrow's rules for committed offsets, and a separate rule for share groups.
 
 For classic, consumer and streams groups, a change of the offset between two reads stands for a commit at the time of
 the later read, and the first read of the current offset for the last commit. Polling cannot observe everything:
