@@ -76,7 +76,7 @@ class FindingPlot(TextLines):
         self._update()
 
     def on_resize(self) -> None:
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self._update)
 
     @property

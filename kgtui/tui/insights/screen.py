@@ -271,7 +271,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:

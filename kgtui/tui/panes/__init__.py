@@ -32,7 +32,7 @@ _MODULES = {
     "HistoryPane": "history",
     "ConfigPane": "config",
 }
-"""Module of each class, for the lazy import."""
+"""Class of a pane → the module that is imported when the pane is opened."""
 
 
 class PaneEntry(NamedTuple):

@@ -30,7 +30,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """Identity of the row, which the cursor stays on."""
+        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
@@ -54,12 +54,12 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """Identity of the row, which the cursor stays on."""
+        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.load.name or ""
 
 
 def member_names(description: GroupDescription) -> dict[str, str]:
-    """Return a name for each member id: the client id, with the end of the member id if several members share it."""
+    """Return a name for each member id: the client id, plus the end of the member id if members share a client id."""
     counted: dict[str, int] = {}
     for member in description.members or ():
         counted[member.client_id] = counted.get(member.client_id, 0) + 1
@@ -86,7 +86,7 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Return the loads from heaviest to lightest, and what each member holds up."""
+    """Return the load of each member, host or rack, heaviest first, with the moves that still wait for it."""
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
     item_count = sum(load.items for load in skew.loads)
@@ -111,7 +111,7 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 
 
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
-    """Return the columns for which this assignment has values."""
+    """Return the columns of the list of partitions or tasks. A column without any value is left out."""
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
     columns: list[Column[PlacementRow]] = [
@@ -223,7 +223,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the summary above the table: what must still move, who holds it up, idle members, and the skew."""
+    """Return the summary above the table: what must still move, which members delay it, idle members, and the skew."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class AssignmentsPane(Pane):
-    """Partitions or tasks as a list or as a grid with the members, or the load of each member, host or rack."""
+    """Pane with a list of partitions or tasks, a grid of them and the members, and loads by member, host or rack."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "view", "View", id="view", tooltip="Show a list, a grid, or the loads by member, host or rack."),
@@ -152,7 +152,10 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Show the grid with as many members around the chosen one as fit the screen, and return its legend."""
+        """Show the grid with the chosen member and as many of its neighbors as fit the screen.
+
+        Return the legend of the grid.
+        """
         rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
         room = self.table.scrollable_content_region.width - 1
         _, count = grid_columns(rows, self._members, 0, room)
@@ -166,9 +169,9 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns)
 
     def on_resize(self) -> None:
-        """Choose the members that fit the new width."""
+        """After a resize, choose the members that the grid shows."""
         if self._view == "grid":
-            # Deferred, because Textual drops a layout that is requested during a layout.
+            # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
@@ -192,7 +195,10 @@ class AssignmentsPane(Pane):
 
 
 LONGEST_END = 4
-"""Most terminal cells of a member's column title. Members whose name endings are not distinct are numbered instead."""
+"""Maximum width of a member's column title, in terminal cells.
+
+If no ending of the names that short is distinct, members are numbered.
+"""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -232,7 +238,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return the shortest endings that distinguish the names, or numbers from 1."""
+    """Return the shortest endings of the names that are distinct; numbers from 1 if these endings would be too long."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]
@@ -244,7 +250,7 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return the columns of the grid, beginning with the member at index `first`, and how many members fit."""
+    """Return the columns of the grid from the member at index `first` on, and the number of members that fit."""
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
     preferred = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
@@ -264,7 +270,7 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """Name a partition as Kafka does (`topic-3`), or a task as Kafka Streams does (`0_3 active`)."""
+    """Return the name of a partition as in Kafka (`topic-3`), or of a task as in Kafka Streams (`0_3 active`)."""
     item = row.placement.item
     if item.role in ("", "task"):
         return f"{item.name}-{item.number}"
@@ -274,7 +280,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the mark of the grid for one member and one partition or task."""
+    """Return the mark in the grid that says whether a member owns, gets or gives up a partition or task."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets
@@ -302,7 +308,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
-    """Explain the marks that occur in the grid, and name the member of the chosen column."""
+    """Return the legend of the grid: the name of the chosen member, and the meaning of each mark that occurs."""
     marks = [(text.marks().bar, "owns", OK)]
     if assignment.targeted:
         marks += [(TO_COME, "to assign", ACCENT), (TO_GO, "to revoke", WARN)]

@@ -41,14 +41,17 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
 
 MOST_ITEMS_INLINE = 400
-"""Most items that a pane prepares on the event loop. More would delay a frame, so they are prepared in a thread."""
+"""Maximum number of items that a pane prepares on the event loop.
+
+More items would delay a frame, so a thread prepares them.
+"""
 
 
 class AutoHeightText(Static, NoRelayout):
-    """A few lines of text that take no space while they are empty.
+    """A widget for a few lines of text, which is hidden while it has no text.
 
-    Only another number of lines asks for a new layout, because a layout redraws the whole screen and the ages in these
-    lines change with every snapshot.
+    A new layout is requested only when the number of lines changes, because a layout redraws the whole screen and the
+    ages in these lines change with every snapshot.
     """
 
     DEFAULT_CSS = """
@@ -66,7 +69,8 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Show the current lines."""
-        # While the widget is hidden it has no width. With its parent's width, showing it needs no second layout.
+        # A hidden widget has no width, so the parent's width is used. Otherwise, showing the widget would need two
+        # layouts.
         around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or around or 80)
         lines = self.wrapped_lines(width)
@@ -75,7 +79,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self.write)
 
 
@@ -108,27 +112,27 @@ class Pane(Vertical):
     BLANK = True
 
     reading_field: ClassVar[str] = "details"
-    """Name of the snapshot's mapping that the pane shows: `details`, `offsets` or `configs`."""
+    """Attribute of the snapshot that holds the pane's data: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
-    """What the pane waits for, in its placeholder `reading the members…`."""
+    """The data of the pane as its placeholder names it, for example `members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """The view of Kafka's command line tools that shows the same as the pane."""
+    """View of Kafka's command line tools with the same content, for the equivalent command that the user can copy."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane shows the faults of the group itself, so that the notice does not repeat them."""
+    """Whether the pane lists the faults of the group. If so, the notice above the pane leaves them out."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """Text of the empty pane, while no group is selected or its data has not been read yet."""
+        """Text of the empty pane, while no group is selected or the data of the group has not been read yet."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
         """Path of the client properties file, for the equivalent Kafka command."""
         self.series: SeriesStore | None = None
-        """Samples of the monitor, for the trend of the lag."""
+        """Lag samples that the monitor collected, from which the trend of the lag is computed."""
         self.replay_position: ReplayPosition | None = None
         """Position in the recording on the screen; None for a live cluster."""
 
@@ -154,18 +158,18 @@ class Pane(Vertical):
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        """Return the objects that the pane draws from.
+        """Return the objects that the pane shows.
 
-        It is drawn again when one of them is another object than before.
+        The pane is drawn again when one of them is no longer the same object.
         """
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """Return how many items `prepare` goes through, which decides whether it runs in a thread."""
+        """Return the number of items that `prepare` processes. If there are many, `prepare` runs in a thread."""
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Compute what `draw` shows from a snapshot. It must not touch widgets, because it may run in a thread."""
+        """Compute from a snapshot what `draw` shows. Must not touch widgets, because this may run in a thread."""
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
@@ -188,7 +192,7 @@ class Pane(Vertical):
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            return  # While the app exits, a widget may be mounted without its children.
+            return  # While the app exits, the pane may be mounted without its children, which are needed below.
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._show_notices([])
@@ -210,7 +214,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without a description, Textual formats the arguments of the worker, and a snapshot is large.
+    # The description is set because Textual would otherwise format the arguments, and a snapshot is large.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -275,7 +279,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Add a right-aligned hint to the last line, if at least three cells stay free before it."""
+    """Add a right-aligned hint to the last line, if at least three blank terminal cells remain before the hint."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -287,7 +291,7 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Return the notice of a pane: why its reading of the group is old, incomplete or missing; empty if all is well.
+    """Return the notice of a pane, which says why the group's data is old, incomplete or missing, if it is.
 
     Args:
         readings: the mapping of the snapshot that the pane shows.
@@ -305,14 +309,14 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return the placeholder of a pane whose data has not been read yet; empty if it has been, or cannot be read."""
+    """Return the placeholder of a pane while its data is being read; empty if the data was read or cannot be read."""
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
     return f"reading {reading_name}{text.marks().ellipsis}"
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of the group, else the fault of its coordinator, else None."""
+    """Return the fault of the group; without one, the fault of the group's coordinator; without either, None."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own
@@ -343,7 +347,7 @@ def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
 
 
 def _empty(reading: Reading[Any]) -> bool:
-    """Return whether no read of it ever succeeded, so that the reading has a fault but no rows."""
+    """Return whether the data was never read successfully: the reading has a fault and no rows."""
     return isinstance(reading.value, tuple) and not reading.value
 
 
@@ -362,5 +366,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace the line breaks of a message, which a broker may have sent, by blanks."""
+    """Replace line breaks in a message by blanks. A message of a broker may contain them."""
     return " ".join(message.split())

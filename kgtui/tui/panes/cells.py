@@ -1,4 +1,4 @@
-"""Text of the panes before it is drawn: cells with a role instead of a color, which the theme supplies.
+"""Text of the panes before it is drawn: cells that have a role, for which the theme supplies the color.
 
 A role is the name of a theme variable `$kg-…` without the `$`, or empty. The text of a cell may come from the cluster,
 so it passes through `kgtui.tui.text` before it is drawn, which makes control characters visible.
@@ -42,7 +42,7 @@ def safe_text(value: str) -> SafeText:
 def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Make text safe and cut it to `width` terminal cells.
 
-    A text of 32,000 characters costs no more than a short one.
+    Only the start is processed, so a long text is as fast as a short one.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))

@@ -72,7 +72,7 @@ def field_column(
     cut: Cut = "end",
     full: Callable[[RowT], Cell] | None = None,
 ) -> Column[RowT]:
-    """Make the column of a field of the catalog (`kgtui.model.fields`), with its name, title, alignment and format.
+    """Make a column with the name, title, alignment and format of a field of the catalog (`kgtui.model.fields`).
 
     Args:
         record_of: returns what the field takes its value from; None for a row in which the column stays blank.
@@ -100,7 +100,7 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width in terminal cells that shows the title and the widest value, but at most `max_width`.
+    """Return the width, in terminal cells, that fits the title and the widest value, but at most `max_width`.
 
     Only the longest texts and the largest number are measured, so that 10,000 rows take a few milliseconds.
     """

@@ -34,14 +34,17 @@ _OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """One configuration. `applies` is false for one that belongs to another group type, which brokers report too."""
+    """One configuration.
+
+    `applies` is false if the configuration is for another group type; brokers report those too.
+    """
 
     config: GroupConfig
     applies: bool
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return the rows: first what is set for this group, then what applies to its type, then everything else."""
+    """Return the rows: first configurations set for this group, then others for its type, then all others."""
     rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
     return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
 

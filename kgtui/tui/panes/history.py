@@ -29,19 +29,22 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Spans of the plots that the key `v` goes through, in seconds. A younger session shows all that it has."""
+"""Spans of the plots, in seconds, which the key `v` cycles through.
+
+A session shorter than the span is plotted in full.
+"""
 
 SHORTEST_SPAN = 60.0
-"""Shortest span of the plots, in seconds."""
+"""Minimum span of the plots, in seconds."""
 
 MOST_LINES = 20
-"""Most lines that the plots take, to leave space for the log."""
+"""Maximum height of the plots in lines, so that the log below them has space."""
 
 WITHOUT_CURVES = "For curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """What the plots shall show. They are drawn again when it changes.
+    """What the plots should show. When a new request differs from the last one, the plots are drawn again.
 
     Attributes:
         newest: time of the newest sample of a live session; None in a recording.
@@ -77,7 +80,7 @@ class ChangeTable(LineTable[Change]):
 
 
 class HistoryPane(Pane):
-    """Plots above the log of changes, of the running session or of a recording around the current time."""
+    """Pane with plots of a group above a log of its changes, from the running session or a recording."""
 
     reading_name: ClassVar[str] = "the group"
 
@@ -117,11 +120,11 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The whole snapshot, because every snapshot may come with new samples or with another time of a recording.
+        # Return the whole snapshot, because each one may bring new samples or another position in the recording.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the worker `_draw_requests` prepares the pane."""
+        """Do nothing. The worker `_draw_requests` prepares this pane instead."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -147,7 +150,7 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:
@@ -208,7 +211,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline to plot. A recording is read again only for another interval."""
+        """Return the timeline to plot. A recording is read again only if the interval has changed."""
         if self.replay_position is None:
             return timeline_of(
                 self.series.get(request.group) if self.series is not None else None, request.since, request.until
@@ -244,7 +247,7 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return an interval with `at` in its third quarter, which moves on in steps of a quarter of the span."""
+    """Return an interval with `at` in its third quarter. The interval moves in steps of a quarter of the span."""
     quarter = span / 4
     since = (at // quarter - 2) * quarter
     since = max(min(since, last - span), first)
@@ -252,7 +255,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
 
 
 MOST_MEMBERS_NAMED = 100
-"""Most members that the detail of a row names."""
+"""Maximum number of members that are named in the detail of a row."""
 
 
 def _role(change: Change) -> str:
@@ -269,7 +272,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Write the state, preceded by the old state if it changed."""
+    """Write the state after a change, preceded by the old state if the state changed."""
     before, now = change.before, change.now
     if not now.listed:
         return SafeText("no such group" if before is None else "deleted")
@@ -284,14 +287,14 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _took(change: Change) -> str | None:
-    """Write how long a rebalance or a gap in the recording took; None for other changes."""
+    """Write the duration of a rebalance or of a gap in the recording. Return None for other changes."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
 
 
 def _pair(before: int | None, now: int | None) -> str | None:
-    """Write a change as `41→42`, or one number if nothing changed or the old number is unknown."""
+    """Write two numbers as `41→42`; only the new number if both are equal or the old number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"

@@ -1,4 +1,4 @@
-"""The rows and columns of the Members pane, which depend on the kind of group."""
+"""The rows and columns of the Members pane. The columns depend on the kind of group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member, StreamsMember, Tasks, TopicPartitions
 
 HEX_BYTES = 64
-"""Number of bytes of undecoded metadata that are shown."""
+"""Maximum number of bytes that are shown of metadata that could not be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """Identity of the row, which the cursor stays on."""
+        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
@@ -170,7 +170,7 @@ def _protocol() -> Column[MemberRow]:
 
 
 def _unusual(members: tuple[Member, ...]) -> Columns:
-    """Return the protocol column if a member still uses the classic protocol."""
+    """Return the protocol column; no column if no member uses the classic protocol any more."""
     return [_protocol()] if any(member.protocol == CLASSIC for member in members) else []
 
 
@@ -188,7 +188,7 @@ def _full_protocol(row: MemberRow) -> Cell:
 
 
 def _optional(members: tuple[Member, ...]) -> Columns:
-    """Return the columns of instance ids and racks if any member has one."""
+    """Return a column for instance ids and a column for racks, each only if a member has one."""
     columns: Columns = []
     if any(member.instance_id for member in members):
         columns.append(
@@ -290,7 +290,7 @@ def _of_role(streams: StreamsMember, role: str) -> Tasks:
 
 
 def row_restore_lag(row: MemberRow) -> int | None:
-    """Return how many records a thread or process must still restore; None if no thread reported it."""
+    """Return how many records a thread or process must still restore; None if no thread reported that number."""
     known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 

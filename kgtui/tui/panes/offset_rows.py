@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class OffsetRow(NamedTuple):
-    """A partition, or the total of a topic if `topic_total` is set (`partition` is −1 then).
+    """A partition, or the total of a topic if `topic_total` is set. A total has −1 as its `partition`.
 
     A named tuple, because thousands of rows are made at every refresh.
     """
@@ -53,12 +53,12 @@ class OffsetRow(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Identity of the row, which the cursor stays on."""
+        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.topic, self.partition
 
 
 class OffsetOrder(Enum):
-    """Orders of the rows, through which the key `s` goes."""
+    """Orders of the rows. The key `s` switches to the next one."""
 
     TOPIC = "topic"
     LAG = "lag"
@@ -102,7 +102,7 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Filter and sort rows. In the order by topic, a row with the total of all its partitions precedes each topic."""
+    """Filter and sort rows. When sorted by topic, each topic begins with a row for the total of all its partitions."""
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
         return list(_with_totals(kept, rows, descending))
@@ -141,7 +141,10 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return the value that rows are sorted by: that of the column, except for columns whose text sorts wrongly."""
+    """Return the value that rows are sorted by.
+
+    It is the value of the column, unless the column's text would sort wrongly.
+    """
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}
@@ -149,7 +152,10 @@ def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
 
 
 def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
-    """Return the columns. A share group has start offsets instead of committed offsets, and no metadata."""
+    """Return the columns of the table.
+
+    A share group has start offsets instead of committed offsets, and no metadata.
+    """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
     columns: list[Column[OffsetRow]] = [
@@ -253,7 +259,7 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
-    """Return the summary above the table: lag, lost records, partitions, and why the lag of some is unknown."""
+    """Return the summary above the table: lag, lost records, number of partitions, and the reasons for unknown lags."""
     summed = total(row.lag for row in rows if row.lag is not None)
     parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
     lost = sum(row.lost for row in rows)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Most interesting are the largest lag and the smallest lead.
+# Lag is sorted from the largest and lead from the smallest, because these partitions need attention first.
 _DESCENDING = {"lag": True, "note": True}
 
 
@@ -125,7 +125,7 @@ class OffsetsPane(Pane):
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
 
     def action_sort(self) -> None:
-        """Sort by the next of topic, lag, lead and owner."""
+        """Switch to the next order: by topic, lag, lead or owner."""
         names = [order.value for order in OffsetOrder]
         at = names.index(self._order) if self._order in names else -1
         self._sort_by(names[(at + 1) % len(names)])

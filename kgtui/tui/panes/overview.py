@@ -64,7 +64,7 @@ def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
 
 
 class OverviewPane(Pane):
-    """The most important facts about a group, and the Kafka command that shows the same."""
+    """Pane with the most important facts about a group, and the Kafka command that shows the same facts."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the description"
@@ -88,7 +88,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # The whole snapshot, because the pane shows ages, which grow with every snapshot.
+        # Return the whole snapshot, because the ages in the pane change with every snapshot.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -130,7 +130,7 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self._write, fresh=False)
 
 
@@ -157,7 +157,7 @@ def overview_sections(
         series: samples of the lag, for the trend until the health monitor has one.
         placeholder: text in place of a description that has not been read yet.
     """
-    # Imported here, so that the first frame does not wait for it.
+    # Imported inside the function, so that the first frame does not wait for the import.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Span of the samples that a trend of the lag is computed from, in seconds."""
 STEADY = 0.05
-"""Smallest trend that counts as a change of the lag, in records per second."""
-_WITH_DATE = 43_200.0  # seconds from now from which a time is shown with its date
-_STALE = 60.0  # seconds since the last read from which a verdict says how old it is
+"""Minimum rate, in records per second, at which the lag counts as growing or falling."""
+_WITH_DATE = 43_200.0  # a time at least this many seconds from now is shown with its date
+_STALE = 60.0  # a verdict whose last read is at least this many seconds ago is shown with its age
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
-_NAMED = 3  # number of members that are listed by name
+_NAMED = 3  # maximum number of members that are listed by name
 
 
 def health_fields(
@@ -111,7 +111,7 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
 
 
 def _local_time(seconds: float) -> str:
-    """Write the time that is so many seconds from now: `01:29`, or with the date if that is half a day away or more."""
+    """Write the time `seconds` from now as `01:29`, or with the date if it is at least half a day away."""
     at = text.display_settings().now() + seconds
     return text.clock(at)[:5] if seconds < _WITH_DATE else text.date(at)[:16]
 
@@ -181,9 +181,9 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Return for how long the group has been Empty unless the state says it already, and when its offsets may
-    expire.
-    """
+    """Yield a field that says for how long the group has been Empty, and when its offsets may expire.
+
+    There is no field if the State field shows the time already and no expiry is known."""
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return
@@ -221,7 +221,7 @@ class OffsetSummary:
 
 
 def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
-    """Sum up the offsets of a group over its partitions."""
+    """Return the sums over all partitions of a group."""
     rows = lags(offsets)
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]

@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area: every column of one row with its title, without cuts."""
+    """The detail area: the title and the full value of every column of one row."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -35,7 +35,7 @@ class RowDetail(VerticalScroll, can_focus=False):
         yield Static()
 
     def describe(self, columns: tuple[Column[RowT], ...], row: RowT | None, width: int) -> None:
-        """Show a row, wrapped to `width` terminal cells. None empties the detail area."""
+        """Show a row, wrapped to `width` terminal cells. With None, the detail area becomes empty."""
         self.set_class(row is not None, "-visible")
         lines = detail_lines(columns, row, max(16, width - 2)) if row is not None else []
         self.query_one(Static).update(to_content(lines))
@@ -70,7 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Deferred, because Textual drops a layout that is requested during a layout.
+        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
         self.call_after_refresh(self._tell, force=True)
 
     @on(LineTable.CursorMoved)
@@ -82,5 +82,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # The width of this widget, because the detail has none before it is shown for the first time.
+            # The detail has no width before it is first shown, so the width of this widget is used.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

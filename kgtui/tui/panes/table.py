@@ -41,7 +41,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--heading` | the line of titles |
     | `table--sorted` | the title of the column that rows are sorted by |
     | `table--cursor` | the row under the cursor, while the table has the focus |
-    | `table--odd` | the row under the cursor, while it has not |
+    | `table--odd` | the row under the cursor, while something else has the focus |
     | `table--kg-…` | text in that role |
     """
 
@@ -166,7 +166,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def set_rows(
         self, rows: Sequence[RowT], *, columns: Sequence[Column[RowT]] | None = None, fresh: bool = False
     ) -> None:
-        """Show these rows, with other columns if `columns` is given.
+        """Show these rows. The columns are replaced too if `columns` is given.
 
         With `fresh`, the rows belong to another group, so that cursor, scroll position and column widths start again.
         """
@@ -208,7 +208,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def _lines(self) -> int:
-        """Number of rows that fit the window."""
+        """Number of rows that are visible at once."""
         return max(1, self.scrollable_content_region.height - 1)
 
     def _find(self, old: Sequence[RowT], at: int) -> int:
@@ -286,7 +286,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render one line of the window: the heading, or the row that is scrolled to it."""
+        """Render one line of the window: the heading, or the row at that scroll position."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
-    """Scrolling text that changes often. New lines cost only the lines that differ, whatever their number."""
+    """Scrolling text that changes often. An update redraws only the lines that differ, however many lines there are."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
     """
@@ -72,7 +72,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. With `fresh` they are about something else, so that the widget scrolls to the top."""
+        """Show these lines. `fresh` means that they describe another object, so the widget scrolls to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))

@@ -29,9 +29,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 }
 
 Path = tuple[str, ...]
-"""Keys of the nodes from the top to a node.
-
-A key is text from the cluster, or one of the names below for missing data.
+"""Keys of the nodes from the top to a node. A key is text from the cluster, or one of these constants for missing data.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -67,7 +65,7 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """All nodes of the tree by path, and the top nodes in drawing order."""
+    """The nodes of the tree: a mapping from path to node, and the top nodes in drawing order."""
 
     top: list[Node] = field(default_factory=list)
     by_path: dict[Path, Node] = field(default_factory=dict)
@@ -93,7 +91,7 @@ def type_label(group_type: str | None, protocol: str) -> str:
 
 
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
-    """Return the path of the node that holds a group; None if the cluster does not list the group.
+    """Return the path of the node that a group belongs to; None if the cluster does not list the group.
 
     In a tree by topic, a group that reads several topics is looked up under the first one.
     """
@@ -132,7 +130,7 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Put the groups of a snapshot under nodes. Yields after each slice of groups and returns the nodes.
+    """Put the groups of a snapshot under nodes. The generator yields after each slice of groups and returns the nodes.
 
     Args:
         chosen: sorted ids of the groups that match the filter, by listing; None if there is no filter.
@@ -166,7 +164,7 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Group the ids of a listing without type or state, as old brokers send it, by what the sweep has read since."""
+    """Group ids by the type and state in their descriptions, because old brokers list groups without type or state."""
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:
@@ -211,7 +209,7 @@ def _by_group(
 
 
 def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
-    """Move prefixes that only one group has to `OTHER_NAMES`."""
+    """Move each group whose prefix no other group has to the node `OTHER_NAMES`."""
     single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
         ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))
@@ -259,7 +257,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups of a node share; None if the tree is not grouped by state at this node."""
+    """Return the state of all groups under a node; None if neither the node nor a node above it stands for a state."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state":
@@ -285,7 +283,10 @@ class NodeTotal:
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Sum up the lag of every node. Yields after each slice of about 1,000 groups and returns the totals by path."""
+    """Sum up the lag of every node.
+
+    The generator yields after each slice of about 1,000 groups and returns totals by path.
+    """
     totals: dict[Path, NodeTotal] = {}
     budget = SLICE
     for node in nodes.by_path.values():

@@ -1,4 +1,4 @@
-"""Lay out the rows of the tree: find the node or group of each row, and the row of each node or group."""
+"""The layout of the tree: which node or group each row shows, and in which row a node or group is."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RowLayout:
         self.rows += length
 
     def row_key(self, row: int) -> RowKey | None:
-        """Return the identity of a row; None beyond the last row."""
+        """Return the identity of the node or group in a row; None beyond the last row."""
         row_content = self.at(row)
         return None if row_content is None else RowKey(row_content[0].path, row_content[1])
 

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
 OPEN_ALL_BELOW = 200
-"""Every node starts open if at most this many groups are shown."""
+"""Maximum number of shown groups with which every node starts open. With more groups, nodes start closed."""
 SORTED_AT_ONCE = 3_000
-"""Most groups of one node that are sorted without a pause when the node is opened."""
+"""Maximum number of groups in a node that are sorted at once when the node is opened.
+
+Larger nodes are sorted in slices.
+"""
 FRESH_SECONDS = 15.0
-"""Age in seconds from which a row in view shows how old its data is."""
+"""Minimum age of the data of a row, in seconds, at which the row shows the age."""
 FRESH_VERDICT_SECONDS = 60.0
-"""Age in seconds from which a verdict is drawn as stale."""
+"""Minimum age of a verdict, in seconds, at which the verdict is drawn as stale."""
 
 
 class TreeModel:
@@ -64,10 +67,13 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Which nodes are open
+    # Open and closed nodes
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open: as the user left it, else if few groups are shown or it has child nodes."""
+        """Return whether a node is open.
+
+        A node that the user has not touched is open if it has child nodes, or if the tree shows few groups.
+        """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -96,7 +102,7 @@ class TreeModel:
     def set_initial_openness(self, nodes: TreeNodes) -> None:
         """Decide from the number of groups whether nodes start open.
 
-        A refresh does not repeat this, so that no node jumps.
+        A refresh does not decide again, so that no row jumps.
         """
         self._open_all = nodes.count <= OPEN_ALL_BELOW
 
@@ -109,10 +115,13 @@ class TreeModel:
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
-    # Which rows there are, and in which order
+    # The rows and their order
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
-        """Show new nodes. `order` has the sorted groups of open nodes unless they are sorted by name."""
+        """Show new nodes.
+
+        `order` has the sorted group ids of each open node; it is empty if groups are sorted by name.
+        """
         self.nodes = nodes
         self._ordered = dict(order)
         self._merged = {path: kept for path, kept in self._merged.items() if path in nodes.by_path}
@@ -127,12 +136,12 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Merge the group ids of a node into one sorted list, unless they are as before.
+        """Return the group ids of a node as one sorted list, which is reused if the ids are the same.
 
-        Yields after each slice, and returns the list.
+        Yields after each slice.
         """
         kept = self._merged.get(node.path)
-        # Compared by value: each letter of a filter makes new lists, often with the same ids.
+        # Lists are compared by value, because each letter of a filter makes new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -140,8 +149,9 @@ class TreeModel:
         return ids
 
     def groups_in_order(self, node: Node) -> Sequence[str]:
-        """Return the group ids of a node in drawing order, or by name until a large node has been sorted in the
-        background.
+        """Return the group ids of a node in drawing order.
+
+        A large node is in order of name until it is sorted in the background.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
@@ -153,7 +163,7 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # The cursor, and where it goes when its group moves or is deleted
+    # The cursor, and its new row when its group moves or is deleted
 
     @property
     def group(self) -> str | None:
@@ -166,9 +176,9 @@ class TreeModel:
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor, and open its node.
+        """Return the row of the next group after the cursor, and open the node of that group.
 
-        After the last group comes the first.
+        The first follows the last.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -219,7 +229,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_where_it_was(self, anchor: RowKey) -> int | None:
-        """Return the row in which a deleted group would be; None unless the groups are sorted by name."""
+        """Return the row that a deleted group would have by its name; None if the groups are not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
             return None
@@ -234,10 +244,10 @@ class TreeModel:
                 return row
         return None
 
-    # What the row of a group shows
+    # The contents of the row of a group
 
     def group_row(self, group: str) -> TreeRow:
-        """Return what the row of a group shows, from whichever read of the group is newest."""
+        """Return the contents of the row of a group, each value from the newest read that has it."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age = None if at is None else snapshot.taken_at - at
@@ -283,7 +293,7 @@ class TreeModel:
 
 
 def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """Return a verdict of WARN or ERR and the time of the newest read behind it; an empty verdict otherwise."""
+    """Return a verdict of WARN or ERR with the time of the read that it is based on; an empty text for all others."""
     health = snapshot.health.get(group)
     if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
         return "", 0.0
@@ -312,7 +322,7 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Filter, group and sort the snapshot of the tree.
+    """Filter, group and sort the groups of the tree's snapshot.
 
     Raises `SupersededError` once the user has changed filter, grouping or order.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Number of rendered lines that are cached, so that scrolling by a row renders one line."""
+"""Maximum number of rendered lines in the cache, with which scrolling by one row renders only one line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -81,7 +81,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # Keyed by line of the window, because a row moves to another line when rows are inserted above it.
+        # The keys are lines of the window instead of rows, because rows move to other lines when rows are inserted.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -95,7 +95,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     # Scrolling, without a redraw of lines that stay the same
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the row that must stay on its line of the window while rows are added and removed, and that line.
+        """Return the identity and the window line of the row that must not move while other rows are added or removed.
 
         Returns:
             None and the line of the cursor if the cursor is visible; else the identity of the top row, and 0.
@@ -106,7 +106,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """Adjust scroll bar and scroll position to a new layout, and redraw only what differs, for slow terminals."""
+        """Adjust scroll bar and scroll position to a new layout.
+
+        Only lines that differ are redrawn, to suit slow terminals.
+        """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
         row_key, offset = scroll_anchor
@@ -126,7 +129,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Report the groups that scrolled into view."""
+        """Post a message with the groups in view, if they have changed."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
@@ -136,7 +139,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # The frame for the new size may have been drawn already with the old columns.
+        # Textual may already have drawn a frame of the new size with the old columns, so everything is drawn again.
         self.refresh()
         self._post_view_change()
 
@@ -150,7 +153,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     async def on_key(self, event: events.Key) -> None:
         """Run the action of a key at once.
 
-        On its way up to the app, the key would wait for every widget's message queue.
+        Otherwise the key event would wait in the message queue of every parent widget.
         """
         if await run_binding(self.app, event.key):
             event.stop()
@@ -158,9 +161,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     # Drawing the lines of the window
 
     def render_line(self, y: int) -> Strip:
-        """Render one line of the window, without the scroll bar's column.
+        """Render one line of the window, without the column of the scroll bar.
 
-        A longer line would be cropped at every frame.
+        Textual would crop a longer line at every frame.
         """
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
@@ -177,7 +180,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Move the record of what is drawn along with the lines when the tree is scrolled."""
+        """When the tree is scrolled, shift the record of drawn lines by the same distance."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
@@ -209,7 +212,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
-        """Redraw the lines of the window whose content is not what was drawn there."""
+        """Redraw the lines of the window whose content has changed since they were drawn."""
         top = self.scroll_offset.y
         for y in range(self.size.height):
             if y not in self._drawn or self._drawn[y] != self._tree_line(top + y):

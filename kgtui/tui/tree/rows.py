@@ -1,4 +1,4 @@
-"""Write the rows of the tree as text with roles, in columns that adapt to the width of the tree."""
+"""Write the rows of the tree as pieces of text with color roles, in columns that adapt to the width of the tree."""
 
 from __future__ import annotations
 
@@ -144,8 +144,9 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Write an age in steps of ten seconds below a minute, so that rows of a dead broker are not redrawn at every
-    poll.
+    """Write an age.
+
+    Below a minute, it is rounded to ten seconds, so that not every poll redraws rows of a dead broker.
     """
     if seconds is not None and seconds < 60:
         seconds -= seconds % 10
@@ -153,7 +154,7 @@ def coarse_age(seconds: float | None) -> str:
 
 
 def _flag(row: TreeRow) -> tuple[str, str]:
-    """Return the mark before a row. There is one cell for it, and a mark of the user hides the others."""
+    """Return the mark before a row. The mark has one terminal cell, so a mark of the user hides all other marks."""
     marks = text.marks()
     if row.marked:
         return marks.marked, "mark"
@@ -188,7 +189,7 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join pieces of one role, and blanks with the piece before them, so that fewer bytes go to the terminal."""
+    """Join neighboring pieces of the same role, and blanks with the piece before them, to save bytes on the terminal."""
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

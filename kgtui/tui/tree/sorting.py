@@ -15,12 +15,15 @@ Sort = Literal["name", "lag", "members"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 CHUNK = 8_000
-"""Number of ids that are sorted at once, which takes about 2 ms."""
+"""Number of ids that are sorted in one slice, which takes about 2 ms."""
 _UNKNOWN = 1 << 62
 
 
 def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
-    """Merge sorted lists into one sorted list, one part of the alphabet at a time. Yields after each part."""
+    """Merge sorted lists into one sorted list.
+
+    The generator merges one part of the alphabet at a time and then yields.
+    """
     if len(parts) == 1:
         return parts[0]
     longest = max(parts, key=len, default=())
@@ -40,11 +43,11 @@ def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequen
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: Sort, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort ids, which are sorted by name already, by lag or members.
+    """Sort ids by lag or members.
 
-    Yields after each slice and returns the sorted ids.
+    The given ids must be sorted by name. Yields after each slice and returns the sorted ids.
 
-    Equal values stay sorted by name, and groups with an unknown value come last.
+    Groups with equal values stay in order of name, and groups with an unknown value come last.
     """
     if sort == "name":
         return ids[::-1] if descending else ids

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.sorting import Sort
 
 SLICE_SECONDS = 0.004
-"""Length of a slice of work for a new snapshot, in seconds."""
+"""Maximum time, in seconds, that the layout of a new snapshot blocks the event loop without a pause."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Length of a slice of work that the user waits for, such as a new filter, in seconds. A key may wait this long."""
+"""Maximum time, in seconds, that work for the user, such as a new filter, blocks the event loop without a pause."""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Most groups that are laid out per second, so that a cluster of 100,000 is laid out every 1.25 seconds."""
+"""Maximum number of groups that are laid out per second, so that 100,000 groups are laid out every 1.25 seconds."""
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Most groups whose lag is summed up per second, so that 100,000 groups are summed up every five seconds."""
+"""Maximum number of groups whose lag is summed up per second, so that 100,000 groups take five seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -79,7 +79,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor. It stays when the group is deleted, until the user moves the cursor."""
+        """The group under the cursor. A deleted group remains the selected group until the user moves the cursor."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
@@ -132,7 +132,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Cleared first, so that a change by the user during this pass shortens the pause that follows it.
+            # The event is cleared before the pass, so that a change by the user during the pass shortens the pause
+            # after it.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -144,7 +145,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Wait between two layouts, longer for a large cluster. A change by the user ends the wait."""
+        """Wait before the next layout; the larger the cluster, the longer. A change by the user ends the wait."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -213,7 +214,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, for a group that the tree does not show yet."""
+        """Put the cursor on a group that the tree does not show yet, as soon as a layout contains the group."""
         self._group_to_reveal = group
         self._choice_made()
 
@@ -264,7 +265,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def next_match(self) -> bool:
         """Move to the next group and open its node; from the last group, move to the first.
 
-        Returns False without any group.
+        Returns False if there is no group.
         """
         row = self.model.next_group()
         if row is None:
