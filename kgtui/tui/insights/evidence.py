@@ -1,4 +1,4 @@
-"""The rows of a lake's table that a finding rests on, with the columns of that table."""
+"""The evidence of a finding: the rows of a lake's table that led to the finding, with the columns of that table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Return the title of the evidence: number of rows, name of the table, and how many rows are not shown."""
+    """Return the title above the evidence: number of rows, name of the table, and number of rows that are not shown."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
     return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
 

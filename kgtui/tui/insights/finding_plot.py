@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
-"""Shortest span of a plot, its span if the beginning of the finding is unknown, and its longest span, in seconds."""
+"""Minimum, usual and maximum span of a plot, in seconds.
+
+The usual span is plotted if the beginning of the finding is unknown.
+"""
 
 MOST_TIMELINES = 64
-"""Number of timelines that stay in memory, so that going back to a finding reads nothing again."""
+"""Maximum number of timelines in memory. They are kept so that returning to a finding reads no table again."""
 
 
 class FindingPlotRequest(NamedTuple):
-    """What the plot shall show. It is drawn again when this changes.
+    """What the plot should show. When a new request differs from the last one, the plot is drawn again.
 
     Attributes:
         mark: when the finding began, in seconds since the epoch; None to mark nothing.
@@ -66,7 +69,7 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The plotted span, to be shown behind the group's name: `: last 1 d`."""
+        """The plotted span as a suffix for the title, after the group id: `: last 1 d`."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
@@ -81,7 +84,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """The plot to show for the current finding and size; None without a finding."""
+        """Request for the plot of the current finding at the current size; None if there is no finding."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -129,7 +132,10 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the timeline of a group from the gold tables; None if they have no lag of it. Raises `LakeError`."""
+    """Read the timeline of a group from the gold tables; None if they contain no lag of the group.
+
+    Raises `LakeError`.
+    """
     from kgtui.insights.rules import instant
 
     history = gold.lag_histories({group}, since=instant(since), until=instant(until)).get(group)

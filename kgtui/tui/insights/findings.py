@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Width in terminal cells below which a finding shows its duration without its beginning."""
+"""On a screen with fewer terminal cells per line, a finding shows its duration but not its beginning."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -199,10 +199,13 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""Age in seconds from which findings are shown as old."""
+"""Minimum age of findings, in seconds, at which they are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A table that ends this many seconds before the newest one is reported. Some tables contain only whole days."""
+"""A warning names each table that ends at least this many seconds before the newest table.
+
+The value is large because some tables contain only whole days.
+"""
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
@@ -279,7 +282,7 @@ def pipeline_command(path: Path) -> str:
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Explain what to do if there are no findings, in lines of `width` terminal cells.
+    """Return lines of `width` terminal cells that say why there are no findings, and what to do about it.
 
     Args:
         seeds: addresses of the cluster, for the command that records it.

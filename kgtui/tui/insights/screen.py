@@ -42,18 +42,22 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 CURSOR_REST = 0.1
-"""Seconds that the cursor must rest on a finding before its details are read, so that a held key never waits."""
+"""Time, in seconds, after which the details of the finding under the cursor are read.
+
+The delay prevents reads for every finding that the cursor passes while a key is held down.
+"""
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Heights of the screen, in lines: below the first, plot and evidence share one place; below the second, no plot is
-shown.
+"""Minimum heights of the screen, in lines.
+
+Below the first, either the plot or the evidence is shown. Below the second, the plot is never shown.
 """
 
 KEYS = "enter group  space mark  v kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
-    """The description of a finding, as long as the space allows."""
+    """The description of a finding, cut to the height of the widget."""
 
     def __init__(self) -> None:
         super().__init__(id="description", focus=False)
@@ -65,7 +69,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # Deferred, because the length of the text depends on the height, which is zero until findings have been read.
+        # The text is cut to the height, which is 0 until findings have been read. So wait until the height is known.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -74,7 +78,7 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows the findings of a lake. The result of the screen is the group to go to, or None."""
+    """Screen with the findings of a lake. Its result is the group that the user chose to go to, or None."""
 
     DEFAULT_CSS = """
     InsightsScreen {
@@ -97,9 +101,9 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # Drawn in one background color, because the screen below is covered completely.
+    # The background is one opaque color, because this screen covers the screen below completely.
     BLANK = True
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", show=False),
         Binding("q,I", "dismiss(None)", "Close", show=False),
@@ -372,7 +376,7 @@ class FindingTable(LineTable[FindingRow]):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """The rows of the lake's table that a finding rests on."""
+    """The evidence of a finding: the rows of the lake's table that led to the finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

@@ -183,7 +183,8 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield a field that says for how long the group has been Empty, and when its offsets may expire.
 
-    There is no field if the State field shows the time already and no expiry is known."""
+    There is no field if the State field shows the time already and no expiry is known.
+    """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return

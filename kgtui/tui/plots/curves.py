@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Values per terminal cell, because a braille character has two columns of dots."""
+"""Number of values that a curve shows per terminal cell: a braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -38,7 +38,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = Plot()
-    # Without limits, because plotext may take the terminal to be narrower than this screen.
+    # The size limits of plotext are disabled, because it may measure a terminal that is narrower than the screen.
     plot._limit_size(False, False)  # type: ignore[attr-defined]
     plot.theme("clear")
     plot.plotsize(width, rows)

@@ -23,17 +23,17 @@ LABEL_WIDTH = 12
 """Terminal cells left of every plot, for its name and the value at the end of the interval."""
 
 MIN_LINES = 7
-"""Fewest lines for all plots together."""
+"""Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""Longest interval whose clock below the plots shows seconds, in seconds."""
+"""Maximum length of an interval, in seconds, for which the times below the plots include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""Shortest interval whose clock below the plots shows the date, in seconds."""
+"""Minimum length of an interval, in seconds, for which the times below the plots include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""Rates are averaged over at least this time, in seconds."""
+"""Minimum time over which rates are averaged, in seconds."""
 
 
 class StackedPlot(NamedTuple):
@@ -64,7 +64,7 @@ def plot_lines(
     plot_width = max(width - LABEL_WIDTH - 1, 10)
     free_lines = max(height, MIN_LINES) - (
         4 if states else 2
-    )  # members, states, changes and the clock take one line each
+    )  # one line each for members, states, changes and the times
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
     )
@@ -121,9 +121,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return the averaged rates.
+    """Return averaged rates.
 
-    Clients commit every few seconds, so that the rate of each poll alternates with zero.
+    Without an average they would alternate with 0, because clients commit only every few seconds.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -166,7 +166,7 @@ def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
     flows = _drawn_flows(timeline, plot_width)
     top = max(
         (largest(flow) or 0.0 for flow in flows), default=0.0
-    )  # one scale for both plots, so that they can be compared
+    )  # both plots have the same scale, so that their values can be compared
     for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
         plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
     return plots
@@ -204,12 +204,12 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # A line of check marks would be hard to read.
+    # A Stable group gets a line instead of check marks, which would be hard to read in a row.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Mark the terminal cells in which members joined or left, the epoch grew, or partitions moved."""
+    """Mark each terminal cell in whose time members joined or left, the epoch grew, or partitions moved."""
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
