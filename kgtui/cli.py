@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 CRASHED = 70
-"""Exit code after a defect of kgtui: EX_SOFTWARE of sysexits.h, which no command answers with."""
+"""Exit code after a defect of kgtui: EX_SOFTWARE of sysexits.h, which no command returns."""
 ALIASES = ("groups",)
 """Commands that parse their options like Kafka's script `kafka-NAME.sh`."""
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         redirect_to_devnull(sys.stdout)
         return PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001 - the edge of the program; the error is reported
+    except Exception as error:  # noqa: BLE001 - every error must be reported here, because there is no caller
         return _report_crash(error, words)
 
 
@@ -67,7 +67,7 @@ def _complain(error: KgtuiError) -> None:
 
 
 def _sentence(error: KgtuiError) -> str:
-    """Describe in one line what went wrong and what to do."""
+    """Return one line that says what went wrong and what to do."""
     message = str(error)
     if isinstance(error, QueryError):
         expected = f"; expected {error.expected}" if error.expected else ""

@@ -1,4 +1,4 @@
-"""`kgtui audit`: show the audit log, that is who changed which group, when, and with which outcome."""
+"""`kgtui audit`: show the audit log, which records who changed which group, when, and with which outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kgtui check`: watch groups for a while, or read that while from a recording, and judge how healthy they are."""
+"""`kgtui check`: watch groups for some time, live or in a recording, and judge how healthy they are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Values of `--fail-on`, and the verdict from which on the check fails."""
+"""Value of `--fail-on` → the mildest verdict with which the check fails."""
 
 _ABOUT = """\
 Reads the groups repeatedly for a while, and judges each group by Burrow's rules:
@@ -47,7 +47,8 @@ A group without members is in error too while it has unread records; not:state:E
 With --lake, --for says how much of the recording before --at is judged, and the command does not wait.
 
 Exit codes: 0 success; 1 a verdict is as bad as --fail-on says, a part could not be read, or no group matches;
-2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
+2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch.
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +110,7 @@ async def _run(args: argparse.Namespace, query: Query, watching: Watching) -> in
 async def check(
     args: argparse.Namespace, admin: GroupAdmin, query: Query, watching: Watching, clock: Clock | None = None
 ) -> int:
-    """Select groups by what one read shows, watch them, select again by their health, and print the verdicts."""
+    """Select groups after one read, watch them, apply the terms of the filter about health, and print the verdicts."""
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
     timeout = timeout_of(args)
@@ -125,7 +126,7 @@ async def check(
 
 
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
-    """Do the same as `check` with the polls of a recording before the point in time that `admin` shows."""
+    """Print verdicts like `check`, from the polls of a recording up to the point in time at which `admin` is."""
     from kgtui.commands.group_watch import RecordedWatch
 
     selection = await select_groups(admin, _without_health(query), timeout=timeout_of(args))
@@ -140,7 +141,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Read how long the topics of the groups keep records; what could not be read is reported and left out."""
+    """Read how long the topics of the groups keep records. A retention that cannot be read is reported and left out."""
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
         return Retention()
@@ -174,7 +175,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
         csv=lambda: check_results.as_csv(results),
     )
     _notify_limits(results, selected)
-    # If no group matches, the check fails, because the reason may be a misspelled id.
+    # If no group matches, the check fails, because an id in the filter may be misspelled.
     no_match = not selection.ids and bool(_without_health(query).terms)
     if no_match:
         notify("no group matches the filter")
@@ -213,7 +214,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the snapshot of the first read with what the last reads of the watch found."""
+    """Return the snapshot of the first read, updated with the results of the last reads of the watch."""
     from kgtui.model.snapshot import Summary
 
     summaries = dict(first.summaries)
@@ -232,7 +233,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
-    """Return the watched groups that the whole filter selects; the health of groups never read is unknown to it."""
+    """Return the watched groups that match the whole filter. The health of a group that was never read is unknown."""
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     ids = query.select(replace(snapshot, health=read))
     return [group for group in ids if group in snapshot.health]
@@ -243,7 +244,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Count the groups by verdict; `UNKNOWN` counts those that were never read."""
+    """Return the number of groups with each verdict. `UNKNOWN` is the number of groups that were never read."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:
@@ -252,7 +253,10 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print on stderr what could not be read, what could not be decided, and on a terminal the number of verdicts."""
+    """Print failed reads and undecided verdicts on stderr.
+
+    If stderr is a terminal, print the number of each verdict too.
+    """
     answered, brokers = results.coverage.brokers
     if answered < brokers:
         notify(f"partial: {answered} of {brokers} brokers answered")
@@ -265,7 +269,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return a line for each verdict that could not be decided: for how many groups, and what it would need."""
+    """Return a line for each undecided verdict: the number of groups, and what would be needed to decide."""
     from kgtui.model.health.wording import duration, missing
 
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}

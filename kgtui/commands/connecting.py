@@ -1,4 +1,4 @@
-"""Connects a command to the cluster, or opens the recording, that its options and the configuration name."""
+"""Connects a command to a cluster, or opens a recording, as its options and the configuration say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT = 30.0
-"""Time for a whole command without `--timeout`, in seconds."""
+"""Default of `--timeout`: time for a whole command, in seconds."""
 
 
 def timeout_of(args: argparse.Namespace) -> float:
@@ -62,7 +62,7 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
 
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
-    """Open the recording that `--lake` and `--at` name; None if the command is for a cluster. Raises `UsageError`."""
+    """Open the recording at `--lake` and `--at`. Returns None if the command is for a cluster. Raises `UsageError`."""
     if args.lake is not None:
         return _recorded(args)
     if args.at is not None:
@@ -93,7 +93,10 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return the snapshot with the time of the recorded poll it shows; unchanged if it was read from a cluster."""
+    """Set the time of a snapshot from a recording to the time of its poll.
+
+    A snapshot of a cluster is returned as it is.
+    """
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     return snapshot if poll is None else replace(snapshot, taken_at=poll.at)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
 
 _SECOND_CONFIRMATION = "irreversible"
-"""Text to type if no backup can restore everything."""
+"""Text that the user must type to confirm if no backup can restore everything."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
-    """Plan, ask and delete on one connection, so that warnings appear once and brokers are looked up once."""
+    """Plan, ask and delete on one connection, so that warnings are printed and brokers are looked up only once."""
     async with connected(args) as admin:
         deletion, matching = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -145,7 +145,7 @@ def _read_line(prompt: str) -> str:
 
 
 def _query(args: argparse.Namespace) -> Query | None:
-    """Return the filter; None if groups are named. Raises `UsageError` if neither is given."""
+    """Return the filter; None if `--group` names the groups. Raises `UsageError` if neither is given."""
     query = parse(" ".join(filter(None, [getattr(args, "filter", ""), *args.expr])))
     if args.group and query:
         raise UsageError("EXPR and --group cannot be used together")
@@ -242,7 +242,7 @@ def _results_table(results: Results, folder: StateFolder) -> str:
 
 
 def _document(deletion: Plan, results: Results | None) -> dict[str, Any]:
-    """Return the plan and the results as JSON has them; `results` is null for a dry run."""
+    """Return the plan and the results as a JSON object, in which `results` is null for a dry run."""
     return {
         "version": VERSION,
         "made_at": rfc3339(deletion.made_at),

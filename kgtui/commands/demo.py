@@ -49,7 +49,7 @@ def _serve(options: Options) -> int:
 
 
 def _ready(line: str) -> None:
-    """Print the address on stdout, for scripts, and a sentence for people on stderr."""
+    """Print the address of the simulated cluster on stdout for scripts, and a sentence on stderr for people."""
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
     notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Number of groups that are described to find the operations that the user is authorized for."""
+"""Maximum number of groups that are described to find out which operations the user is authorized for."""
 
 CLUSTER_OPERATIONS_VERSION = 10
 """Last version of Metadata that reports the authorized operations on the cluster (KIP-430, removed by KIP-700)."""
@@ -42,18 +42,18 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → versions with a limitation below them, and the limitation."""
+"""API → pairs of a version and the limitation of brokers that only have lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""API → the limitation if a broker does not have the API."""
+"""API → the limitation of brokers without that API."""
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What `kgtui doctor` found out.
+    """The results of `kgtui doctor`.
 
     Attributes:
         cluster: the cluster and its brokers.
@@ -61,7 +61,7 @@ class Diagnosis:
         took_ms: node id → time to answer, in milliseconds; only brokers that answered.
         cluster_operations: operations that the user is authorized for on the cluster; None if not reported.
         groups: number of groups listed.
-        described: number of groups described, a sample of those listed.
+        described: number of groups described, which are a sample of the listed groups.
         group_operations: operation → number of described groups that the user is authorized for it on.
         faults: everything that could not be read, with its reason.
     """
@@ -156,7 +156,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # Some groups of every type, because each type is described by another RPC.
+    # The sample has groups of every type, because each type is described by another RPC.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -169,7 +169,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
-    # One fault of each kind is enough.
+    # Of faults with the same cause, one is enough.
     diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from kgtui.model.health import Watching
 
 _OVERTIME = 1.0
-"""How much longer than its timeout the last read is waited for, in seconds; it then ends by itself."""
+"""Extra time, in seconds, to wait for the last read after its timeout, so that it can end with its own error."""
 
 
 class Clock:
-    """A clock that never goes backwards, for scheduling reads. Tests replace it with a clock of their own."""
+    """A clock for scheduling reads, which never goes backwards. Tests replace it with a simulated clock."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -55,7 +55,7 @@ class Schedule:
 
     Attributes:
         seconds: time from the first read to the last.
-        interval: seconds from one read to the next; it is longer where a read takes longer.
+        interval: seconds from one read to the next, or longer if a read takes longer.
         timeout: seconds that one read may take.
     """
 
@@ -97,13 +97,13 @@ class ClusterWatch:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of the last reads that concern no single group, without duplicates."""
+        """The faults of the last reads that do not belong to one group, without duplicates."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
-        """Read at the start, at every interval, and at the end. What could not be read raises no error."""
+        """Read at the start, at every interval, and at the end. A read that fails raises no error."""
         start = self._clock.now()
-        # Steps are counted, because a sum of fractions would end slightly early, and cause one more read at the end.
+        # Count steps instead of adding intervals: a sum with rounding errors may end early, which would add a read.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -165,7 +165,7 @@ class RecordedWatch:
         polls: the polls that are read; the last one is the poll that the admin shows.
         histories: group id → what its polls recorded.
         group_faults: group id → why the last poll could not read it; only groups that it could not read.
-        faults: the faults of the last poll that concern no single group.
+        faults: the faults of the last poll that do not belong to one group.
         seconds: time from the first poll to the last.
         interval: seconds from poll to poll, as the recorder was configured.
     """
@@ -189,7 +189,7 @@ class RecordedWatch:
             pass
 
     def notes(self, seconds: float) -> Iterator[str]:
-        """Say which parts of the last `seconds` were not recorded, in sentences."""
+        """Return sentences that say which parts of the last `seconds` were not recorded."""
         from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:

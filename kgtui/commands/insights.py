@@ -1,4 +1,4 @@
-"""`kgtui insights`: list the findings of a lake by urgency, each with advice and the command that follows it."""
+"""`kgtui insights`: list the findings of a lake by urgency, each with advice and the command for the next step."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups that the filter selects, by their state at the end of the recording."""
+    """Return the findings about the groups that match the filter in their state at the end of the recording."""
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
@@ -113,7 +113,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
 
     try:
         return asyncio.run(select())
-    except LakeError:  # Without a recording, only ids are known.
+    except LakeError:  # Without a recording, the filter can only match group ids.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -167,7 +167,7 @@ def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
 
 
 def _age(found: Insights, now: float) -> str:
-    """Say how old the tables are that the findings come from."""
+    """Return a sentence on the age of the tables that the findings come from."""
     if found.as_of is None:
         return "the tables are empty"
     made = [one.written for one in found.tables if one.written is not None]
@@ -176,7 +176,7 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Write since when a finding holds, and for how long; empty if that is not known."""
+    """Write when a finding began and how long it has lasted; empty if the beginning is not known."""
     if finding.since is None:
         return ""
     prefix = "since at the latest" if finding.since_at_least else "since"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 KAFKA_VERSION = "4.3.1"
-"""Version of Kafka whose script this command follows, and the output of `--version`."""
+"""Version of Kafka whose script this command imitates; `--version` prints it."""
 
 _NAME_WIDTH = 36
 _TEXT_WIDTH = 39
@@ -46,7 +46,7 @@ class Option:
         help: text for the table of options.
         argument: description of its argument for the table of options; None for a flag.
         required: whether the script fails without it.
-        stops: whether the script needs no other option with it, as with help and version.
+        stops: whether the script then needs no other option, as with `--help` and `--version`.
     """
 
     name: str
@@ -68,7 +68,7 @@ class KafkaOptionError(KgtuiError):
 
 @dataclass(slots=True)
 class Options:
-    """The options that were given: name → arguments, an empty list for a flag."""
+    """The options of one command line: name → arguments; a flag has an empty list."""
 
     given: dict[str, list[str]] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class Options:
         return values[0]
 
     def refuse(self, name: str, others: Sequence[str]) -> None:
-        """Raise `KafkaOptionError` if `name` and one of the others were given; the first of them is named."""
+        """Raise `KafkaOptionError` if `name` was given together with one of the other options."""
         for other in others:
             if name in self and other in self:
                 _fail(f'Option "[{name}]" can\'t be used with option "[{other}]"')
@@ -121,7 +121,10 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Parse `-name` like `--name`; otherwise as a one-letter option, which no script has, so that it is rejected."""
+    """Parse `-name` like `--name` if that option exists.
+
+    Otherwise report an unknown option of one letter, as the script does.
+    """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
 
@@ -174,10 +177,10 @@ LOADING = frozenset({14, 15})
 """Error codes of a broker that is still starting: COORDINATOR_LOAD_IN_PROGRESS and COORDINATOR_NOT_AVAILABLE."""
 
 PAUSE = 0.1
-"""Time before a starting broker is asked again, in seconds."""
+"""Time, in seconds, after which a request to a starting broker is repeated."""
 
 LEAST_WIDTH = 20
-"""Smallest width of a column, as in GroupsCommand."""
+"""Minimum width of a column, as in GroupsCommand."""
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
@@ -344,7 +347,7 @@ def _text(rows: Iterable[tuple[str, Listing]], *, harmless: bool) -> bytes:
     width = max([LEAST_WIDTH, *(utf16_length(cell) for line in cells for cell in line)])
     lines = [" ".join(pad(title, width) for title in ("GROUP", "TYPE", "PROTOCOL"))]
     lines += ["".join(pad(cell, width) + " " for cell in line) for line in cells]
-    # Java's streams write a question mark for characters that cannot be encoded.
+    # As in Java, a question mark replaces characters that the encoding lacks.
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 BYTES = 1_000_000
 """Size at which the log file is rotated."""
 KEPT = 3
-"""Number of rotated files that are kept."""
+"""Number of old log files that are kept."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers that at DEBUG would write the bytes of logins, or a line for every iteration of the event loop."""
+"""Loggers that are kept above DEBUG.
+
+At DEBUG they would log the bytes of logins, or a line per iteration of the event loop.
+"""
 
 
 class _Redacted(logging.Formatter):
-    """Formats records without secrets and control characters; a traceback keeps its line ends."""
+    """Formats log records and removes secrets and control characters, except for the line breaks of a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))
@@ -39,7 +42,7 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Send all log records to `kgtui.log` in the state folder, and nowhere else, so that no screen is disturbed.
+    """Send all log records to `kgtui.log` in the state folder, and nowhere else, so that none disturbs the screen.
 
     Args:
         debug: write records of every level instead of warnings and errors only.

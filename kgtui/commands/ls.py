@@ -56,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a number of seconds above 0")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Everything that is read stays alive until the end, so that collections would traverse all groups for nothing.
+        # Garbage collection is disabled, because all groups stay alive until the end and no collection would free them.
         gc.disable()
-        # The interpreter collects once more at its exit, unless all objects are frozen.
+        # Objects are frozen, so that the last garbage collection, at the exit of the interpreter, skips them.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))
@@ -113,7 +113,7 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
 
 def _notify_limits(query: Query | None, selection: Selection) -> None:
-    """Print on stderr what could not be read, why, and for how many groups the filter had no data."""
+    """Print on stderr what could not be read and why, and for how many groups the filter had no data."""
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"partial: {answered} of {brokers} brokers answered")

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clusters": ("kgtui.commands.clusters", "list the configured clusters"),
     "doctor": ("kgtui.commands.doctor", "report what this cluster supports and what you are allowed to do"),
 }
-"""Command → its module, and its summary for help texts."""
+"""Command → its module, and its description in help texts."""
 
 KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
 """Commands that `kgtui.commands.kafka_groups` parses itself, like Kafka's scripts, and their summaries."""
@@ -47,7 +47,7 @@ EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains 
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that raises `UsageError`, and adds the options of its command only when it is used."""
+    """An argument parser that raises `UsageError`, and adds the options of its command only when it is used."""
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
@@ -66,15 +66,16 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """Do as argparse does, with the text that the command's `epilog` function returns."""
+        """Return the help as argparse does, with the text that the command's `epilog` function returns at the end."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Set only now, because argparse creates a formatter for every option that is added.
+        # The formatter is set here and not earlier, because argparse creates a formatter for every option that is
+        # added.
         self.formatter_class = _formatter
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Do as argparse does, after `load`. An unknown option is an error of the command that it was given to."""
+        """Parse as argparse does, after `load`. An unknown option is reported by the parser of the command."""
         self.load()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -82,12 +83,15 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise `UsageError`, where argparse would print the usage and exit."""
+        """Raise `UsageError`. Without this override, argparse would print the usage and exit."""
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter that colors help on a terminal; created only when help is requested."""
+    """Return a formatter that colors help on a terminal.
+
+    The import of `rich_argparse` is inside the function, because most runs print no help.
+    """
     if sys.stdout.isatty():
         from rich_argparse import RawDescriptionRichHelpFormatter
 
@@ -100,7 +104,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
 
     Args:
         parser: where they are added.
-        again: whether they stand after a command, where they override options before the command.
+        again: whether the parser is that of a command. An option after the command overrides the same option before it.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -126,7 +130,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
 
 
 def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
-    """Return the parser of the command line with all commands, or with `only` some.
+    """Return the parser of the command line. It knows all commands, or those in `only` if given.
 
     Each command adds its own options when it is used.
     """
@@ -139,7 +143,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_screen_options(parser)
-    # Without prog, argparse would format the whole usage to create one.
+    # `prog` is given, because argparse would otherwise format the whole usage to derive it.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -151,7 +155,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the screen; `again` as for `add_cluster_options`."""
+    """Add the options of the screen. For `again`, see `add_cluster_options`."""
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("screen")
@@ -194,10 +198,10 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Creating a parser takes as long as using it, so only the parsers of commands that are named are created.
+        # Creating parsers is slow, so only the parsers of commands whose names occur in the command line are created.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        args = build().parse_args(list(words))  # with all commands, so that the message lists them
+        args = build().parse_args(list(words))  # The parser has all commands, so that the error message lists them.
     if args.print_completion:
         args.command = "print-completion"
     return args

@@ -1,4 +1,7 @@
-"""Prints results on stdout and messages on stderr, and ends quietly when the reader of stdout has gone away."""
+"""Prints results on stdout and messages on stderr.
+
+If the reader of stdout has exited, the program ends without a message.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def print_result(
     json: Callable[[], bytes],
     csv: Callable[[], bytes] | None = None,
 ) -> None:
-    """Print a result in the format that `--format` names; only the function for that format is called."""
+    """Print a result in the format of `--format`. Only the function for that format is called."""
     if output_format == "json":
         print_bytes(json())
     elif output_format == "csv" and csv is not None:
@@ -64,13 +67,13 @@ def terminal_width() -> int | None:
 
 
 def notify(message: str) -> None:
-    """Print one line on stderr after `kgtui:`, with control characters escaped."""
+    """Print one line on stderr, with the prefix `kgtui:` and with control characters escaped."""
     sys.stderr.write(_encodable(f"kgtui: {visible(message)}\n", sys.stderr))
     sys.stderr.flush()
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print faults on stderr; groups with the same fault share a line, which names the first of them."""
+    """Print faults on stderr. Groups with the same fault share one line, which names only the first of these groups."""
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:

@@ -1,4 +1,4 @@
-"""Reports the progress of long work on stderr: one line that is redrawn on a terminal, else a line every 10 s."""
+"""Shows progress on stderr: on a terminal as one line that is redrawn, otherwise as a new line every 10 s."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
 _REDRAW = 0.1
-"""Shortest time between two updates of the line on a terminal, in seconds."""
+"""Minimum time between two updates of the line on a terminal, in seconds."""
 _REPEAT = 10.0
-"""Time between two lines where stderr is not a terminal, in seconds."""
+"""Minimum time between two lines if stderr is not a terminal, in seconds."""
 _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Shows the progress of one piece of work; as a context manager, it erases its line at the end.
+    """Shows the progress of one piece of work. Used as a context manager, it erases the progress line at the end.
 
     Args:
         stream: where the line is written; stderr by default.
@@ -35,7 +35,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show the progress, unless the line was updated a moment ago."""
+        """Show this progress, unless the minimum time since the last update has not passed yet."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

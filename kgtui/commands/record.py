@@ -99,7 +99,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
 
 @contextlib.contextmanager
 def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]:
-    """Stop the recorder in an orderly way on a signal, or after a time."""
+    """On SIGTERM, Ctrl-C or after a given time, let the recorder write everything and stop."""
     loop = asyncio.get_running_loop()
     for number in _ENDS:
         loop.add_signal_handler(number, recorder.stop)

@@ -1,4 +1,4 @@
-"""Selects groups by a filter, reading only what the filter and the output need, into a `Snapshot`."""
+"""Selects groups by a filter. Only the data that the filter and the output need is read into a `Snapshot`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Selection:
     """The groups that a filter selects, and what was read to select them.
 
     Attributes:
-        snapshot: everything that was read, of the other groups too.
+        snapshot: all data that was read, including data of groups that were not selected.
         ids: ids of the selected groups, in the order of the filter.
         coverage: how many brokers answered, and how many selected groups could be read completely.
         faults: everything that could not be read, with its reason.
@@ -61,7 +61,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # The most frequent case, which does not need the imports below.
+        # Return early without a filter: this is the most frequent case, and the imports below would slow it down.
         snapshot, faults = await list_groups(admin, timeout=timeout)
         return Selection(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
     from kgtui.admin.deadline import Deadline
@@ -73,7 +73,7 @@ async def select_groups(
     snapshot, faults = await list_groups(admin, timeout=deadline.step())
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
-    # A group that could not be read for the filter may be missing from the result, so its fault is reported too.
+    # Faults of groups outside the result are reported too, because such a group might match if it could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -85,7 +85,7 @@ async def select_groups(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Return the snapshot with summaries of the groups that the filter may choose, and the faults of no one group.
+    """Return the snapshot with the members and lag that were asked for, and the faults that do not belong to one group.
 
     Args:
         deadline: one step of it is taken for members, and two for lag.
@@ -94,7 +94,7 @@ async def _enrich(
     from kgtui.model.query import Need
 
     read, needs = GroupsRead(), frozenset[Need]()
-    # Members first, because a group that they rule out needs no offsets.
+    # Members are read before offsets, because groups that do not match by their members need no offsets.
     if members:
         ids = query.limited(needs).select(snapshot)
         if ids:
@@ -126,7 +126,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str]) -> Snaps
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Say for how many groups a filter could not decide, from `Selection.searched`."""
+    """Return a sentence on the number of groups for which the filter could not decide, from `Selection.searched`."""
     return f"the filter could not decide on {every - searched} of {every} groups, because their data is unknown"
 
 
@@ -136,7 +136,7 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
-    # Both at once, because a broker that does not answer would use up the time for the second request.
+    # Send both requests at once. One after the other, a broker that does not answer to the first could use up the time.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}

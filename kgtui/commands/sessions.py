@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Time for a cluster to answer before the start screen is shown instead, in seconds."""
+"""Maximum time, in seconds, to wait for an answer of the cluster; then the start screen is shown instead."""
 _MAX_CALLS_PER_POLL = 8
-"""Calls of `advance` for which one recorded poll is shown at most; longer times, such as gaps, are skipped."""
+"""Maximum number of calls of `advance` that show the same recorded poll. The rest of a longer interval is skipped."""
 
 
 class SessionOpener:
@@ -45,7 +45,10 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """Open the first session: on the cluster that was named, else on localhost if it answers, else none."""
+        """Open the first session: on the cluster in the options or the configuration, else on localhost.
+
+        If localhost does not answer, the session has no cluster.
+        """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
         return (
@@ -75,7 +78,7 @@ class SessionOpener:
         return await self._open(target, self._command_config(target))
 
     async def another(self, name: str) -> Session:
-        """Open a session on a cluster of the list, whether it answers or not. Raises `ConfigError`.
+        """Open a session on a configured cluster without waiting for an answer. Raises `ConfigError`.
 
         A cluster that was open before is opened with the same options. `--command-config` applies to the first cluster
         only.
@@ -92,7 +95,7 @@ class SessionOpener:
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session on a recording, with the user's settings; it shows the point in time of `admin`."""
+        """Return a session on a recording with the user's settings. The session shows the point in time of `admin`."""
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:
@@ -101,7 +104,7 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # Closed when another cluster is opened, or when the program ends.
+        # The admin is closed when another cluster is opened, or when the program ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -124,7 +127,7 @@ class SessionOpener:
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Return the clusters to choose from, also those opened by address; empty if none is configured."""
+        """Return the clusters to choose from, including those opened by address; empty if no cluster is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters
@@ -181,7 +184,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Return the addresses that were tried and why each failed; empty if the cluster answers."""
+    """Return each address that was tried with the reason why it failed; empty if the cluster answers."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -283,9 +286,9 @@ class LakeReplayPosition:
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return what happened to a group in an interval. Raises `LakeError`."""
+        """Return the timeline of a group in an interval. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:
-        """Return what differs between a time and the poll shown. Raises `LakeError`."""
+        """Return the differences between the poll at a time and the poll shown. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

@@ -74,7 +74,7 @@ async def read_details(
     # Offsets are read after the descriptions, because the RPC for offsets depends on the type.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
-    # Old clusters have no group configs; that is no fault.
+    # Brokers of old versions have no group configs, so the missing configs are not reported as a fault.
     faults += [
         fault
         for step, fault in read.faults

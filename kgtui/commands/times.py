@@ -1,4 +1,4 @@
-"""Parses durations and points in time that are given as options."""
+"""Parses the durations and points in time in options of commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parse_time(option: str, text: str, last: float) -> float:
     Args:
         option: the option that the error message names.
         text: what the user gave.
-        last: the end, in seconds since the epoch. A time of day means the latest one that is not after the end.
+        last: the end, in seconds since the epoch. A time of day means its last occurrence before or at the end.
 
     Returns:
         Seconds since the epoch.

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 START_TIME = 2.0
-"""Time for which garbage collection is disabled after the start, in seconds."""
+"""Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Time after which a waiting thread may run, in seconds. It is short, because Textual reads keys in a thread."""
+"""Thread switch interval of Python, in seconds. It is short, because Textual reads keys in a thread of its own."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
-    """Check the options, so that mistakes are reported before the screen opens, and run. Raises `UsageError`."""
+    """Check the options, so that errors are reported before the screen opens, then open it. Raises `UsageError`."""
     if args.filter:
         from kgtui.model.query import parse
 
@@ -48,7 +48,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    gc.disable()  # objects created during the start stay alive, so collections would only delay it
+    gc.disable()  # objects created during the start stay alive, so garbage collection would only delay the start
     try:
         return asyncio.run(_run(args, demo))
     finally:
@@ -57,7 +57,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # Imported in a thread, while the groups are read, so that the first frame shows groups.
+    # The screen is imported in a thread while the groups are read, so that the first frame already shows groups.
     screen = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)
@@ -70,6 +70,6 @@ async def _run(args: argparse.Namespace, demo: Options | None) -> int:
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end; its error has been reported already."""
+    """Cancel a task and wait for its end. An error of the task is ignored, because it has been reported already."""
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

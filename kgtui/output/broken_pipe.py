@@ -1,4 +1,4 @@
-"""What to do with an output stream whose reader has gone away, as in `kgtui ls | head -1`."""
+"""Handling of an output stream whose reader has exited, as in `kgtui ls | head -1`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def redirect_to_devnull(stream: TextIO) -> None:
-    """Discard everything that is written to the stream from now on, and what it still buffers.
+    """Discard the buffer of the stream and everything that is written to the stream from now on.
 
     Without this, the interpreter's last flush would print an error and change the exit code of the process.
     """

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 _STEADY = 0.05
-"""Largest change of the lag that is shown as no trend, in records/s."""
+"""Maximum change of the lag, in records/s, that is shown as no trend."""
 _LONG_TIME_LAG = 60.0
-"""Shortest time lag for which the estimated drain time is shown, in seconds."""
+"""Minimum time lag, in seconds, for which the estimated time to catch up is shown."""
 _WATCHED = "the reads of this watch"
 
 
@@ -69,7 +69,10 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Write the verdicts in the JSON document of `ls`, with the run as a whole under `check`; spans are in seconds."""
+    """Write the verdicts as the JSON document of `ls`, with a summary of the run under `check`.
+
+    Durations are in seconds.
+    """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
     document = formats.document(snapshot.cluster, snapshot.taken_at, results.coverage, groups, results.faults)
@@ -97,7 +100,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return the reason of the verdict and everything else that needs attention, most urgent first."""
+    """Return the reason for the verdict and everything else that needs attention, most urgent first."""
     found = [reason(health, group_type)]
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
@@ -186,7 +189,8 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
     return [_partition_object(row) for row in health.partitions.values() if row.status > Status.OK]
 
 
-# The fields, in addition to those of every group ------------------------------------------------------------------
+# Fields that only the check has, in addition to those of `ls`
+# ------------------------------------------------------------------
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
@@ -260,7 +264,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`, before its last one: why the verdict is what it is."""
+"""Columns of the table of `kgtui check`, except for the last column, which has the reason for the verdict."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

@@ -1,4 +1,4 @@
-"""The output formats of kgtui, and what all JSON and CSV share: version, cluster, time, faults, exact ids."""
+"""The output formats of kgtui, and the parts that all JSON and CSV have: version, cluster, time, faults, exact ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
 
 Format = Literal["table", "wide", "json", "csv", "markdown"]
-"""Every format that a command or an export can write; each offers some of them."""
+"""Every output format. Each command and export offers some of these formats."""
 
 FORMATS: dict[Format, str] = {
     "table": "for people",
@@ -22,7 +22,7 @@ FORMATS: dict[Format, str] = {
     "csv": "one line per row, with a header",
     "markdown": "for tickets and chats",
 }
-"""Format → what it is, for help texts."""
+"""Format → its description in help texts."""
 
 VERSION = 1
 """Version of the JSON documents, increased with every change that would break programs that read them."""
@@ -31,7 +31,7 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document that every list of groups is in."""
+    """Return the JSON document that contains a list of groups, which is the same for all commands."""
     return {
         "version": VERSION,
         "cluster": cluster_object(cluster),
@@ -43,7 +43,7 @@ def document(
 
 
 def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
-    """Return a cluster as JSON has it: its id, the addresses that it was found by, and its brokers, sorted by id."""
+    """Return a cluster as a JSON object: its id, its bootstrap servers, and its brokers sorted by id."""
     return {
         "id": cluster.cluster_id,
         "bootstrap": list(cluster.seeds),
@@ -57,7 +57,7 @@ def cluster_object(cluster: ClusterInfo) -> dict[str, Any]:
 
 
 def fault_object(fault: Fault) -> dict[str, Any]:
-    """Return a fault as JSON has it: what could not be read, and why."""
+    """Return a fault as a JSON object: what could not be read, and why."""
     return {
         "broker": fault.broker,
         "group": fault.group,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Write the groups as JSON: the document of `ls`, with everything known of each group."""
+    """Write the groups as the JSON document of `ls`, with everything that is known about each group."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 
@@ -37,7 +37,7 @@ def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
 
 
 def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
-    """Write a group for people: facts, members, partitions, and the configs that were changed (all with `wide`)."""
+    """Write a group as text for people: facts, members, partitions, and changed configs (all configs with `wide`)."""
     reading = snapshot.details.get(group)
     parts = [_header(snapshot, group)]
     if reading is not None and reading.value.members:

@@ -38,7 +38,7 @@ class GroupList:
     lag: bool = False
 
     def has(self, field: GroupField) -> bool:
-        """Return whether what the field needs was read."""
+        """Return whether the data that the field needs was read."""
         return not field.needs or (self.lag if field.needs == "lag" else self.members)
 
 
@@ -50,7 +50,7 @@ def as_table(groups: GroupList, *, wide: bool = False) -> str:
 
 
 def as_json(groups: GroupList, *, one_line: bool = False) -> bytes:
-    """Write the groups as JSON: unknown values are null, times are RFC 3339 in UTC, and names are Kafka's."""
+    """Write the groups as JSON: unknown values are null, times are RFC 3339 in UTC, and fields have Kafka's names."""
     from kgtui.output import formats
 
     document = formats.document(
@@ -73,7 +73,7 @@ def _objects(groups: GroupList) -> list[dict[str, Any]]:
     rows = []
     for group in groups.ids:
         row = empty.copy()
-        # The loop stands for `as_object`, because there may be 100,000 groups.
+        # This loop is a faster form of `as_object`, because there may be 100,000 groups.
         for field in fields:
             value = field.value(snapshot, group)
             row[field.name] = value if value is None or field.encode is None else field.encode(value)
@@ -91,7 +91,10 @@ def _has_partitions(snapshot: Snapshot, group: str) -> bool:
 
 
 def _column(groups: GroupList, field: GroupField) -> list[str]:
-    """Return the cells of one column; column by column, so that a field is looked up once for all groups."""
+    """Return the cells of one column.
+
+    Tables are filled by column, so that each field is looked up once for all groups.
+    """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     value_of, write, missing = field.value, field.format, field.missing
     cells = []

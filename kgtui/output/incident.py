@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 ExportFormat = Literal["markdown", "json"]
 
 MAX_NEIGHBORS = 50
-"""Number of groups on the same topics that are listed; further ones are only counted."""
+"""Maximum number of other groups on the same topics that are listed. Further groups are only counted."""
 MAX_ROWS = 1_000
-"""Number of rows that a Markdown table shows; JSON has all of them."""
+"""Maximum number of rows in a Markdown table. JSON has all rows."""
 MAX_CHARACTERS = 300
-"""Number of characters of a value that Markdown shows."""
+"""Maximum number of characters of a value in Markdown."""
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """Return a safe file name, without suffix, for any group id; with a hash if characters had to be replaced."""
+    """Return a safe file name without suffix for any group id. If characters had to be replaced, it contains a hash."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:
         return f"kgtui-{plain}"
@@ -110,7 +110,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return the snapshot; a group that is no longer listed is added to its list as it was last described."""
+    """Return the snapshot. If the group is no longer listed, it is added to the list as it was last described."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -173,7 +173,7 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return other groups on the same topics, of those that the sweep has read; None if the topics are unknown."""
+    """Return the other groups on the same topics, as far as they have been read; None if the topics are unknown."""
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics if summary is not None else ())
     if offsets is not None:
@@ -199,7 +199,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Write an incident as Markdown; whatever an id contains, it stays inside its code span and on its line."""
+    """Write an incident as Markdown. No id, whatever it contains, can break out of its code span or its line."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -218,7 +218,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Write a value as a code span that no character in it can close; `–` if there is no value."""
+    """Write a value as a code span, which no character of the value can close; `–` if there is no value."""
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])
@@ -230,7 +230,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Write a text as a code block that no character in it can close."""
+    """Write a text as a code block, which no character of the text can close."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

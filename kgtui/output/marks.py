@@ -17,7 +17,7 @@ FORBIDDEN = "x"
 AT_LEAST = "≥"
 
 ASCII = {ord(NONE): "-", ord(AT_LEAST): ">="}
-"""Replacements for terminals and files that take ASCII only, for `str.translate`."""
+"""Replacements of the marks for terminals and files that take ASCII only, for `str.translate`."""
 
 _AUTHORIZATION_FAILED = frozenset({29, 30, 31})  # TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED
 

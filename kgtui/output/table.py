@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Width up to which cells are padded; otherwise one id of 32,000 characters would make every line that long."""
+"""Maximum width to which cells are padded. Without it, one id of 32,000 characters would make every line that long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     lines += rows
     if not lines:
         return ""
-    # Padded column by column, because most columns repeat a few texts, each of which is padded once.
+    # Cells are padded column by column, because most columns repeat a few texts, and each text is padded only once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # A dash is by far the most frequent text that is not ASCII, so Rich is not imported for it.
+    # The dash is handled without Rich, because importing Rich is slow and no other text outside ASCII is as frequent.
     if text.isascii() or text == "–":
         return len(text)
     from rich.cells import cell_len
