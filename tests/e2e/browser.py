@@ -20,7 +20,7 @@ _PATIENCE = 120.0
 
 
 class Browser:
-    """Starts a new process with a new profile for each page.
+    """Starts a new browser process with a new profile for each page.
 
     Args:
         folder: an empty folder, for profiles and pictures.
@@ -52,7 +52,7 @@ class Browser:
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:
-    """Return red, green and blue of the top left pixel of a PNG, which the filter of the first row leaves as it is."""
+    """Return red, green and blue of the top left pixel of a PNG. No PNG filter changes the first pixel of the image."""
     at, data, colours = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 SIZES = ((120, 40), (80, 24))
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # This hook must run before xdist reads the `xdist_group` marks.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests, and keep those of a module in one worker, so that they share one running program."""
+    """Mark the tests, and run all tests of a module in one xdist worker, so that they share one running program."""
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # The narrow screen is the harder one for odd names.
+            # The wide screen is left to the full run, because odd ids are more likely to break the narrow screen.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SimulatorProcess]:
-    """The simulated cluster with the ids that make careless programs fail."""
+    """A simulated cluster whose group ids contain quotes, markup and control characters."""
     with spawn(Options(scenario="wild")) as process:
         yield process
 
@@ -50,7 +50,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """The screen on `cluster`, started once per module and size."""
+    """The screen on `cluster`, which is started once per module and terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()

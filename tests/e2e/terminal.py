@@ -34,10 +34,10 @@ PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """The installed program, as its users start it."""
 
 TIMEOUT = 15.0
-"""Seconds for something to appear on the screen, on a machine busy with other tests."""
+"""Maximum time to wait for a text on the screen, in seconds. It is long, because other tests keep the machine busy."""
 
 _PAUSE = 0.03
-"""Seconds between two looks at the screen."""
+"""Time between two reads of the screen while waiting, in seconds."""
 
 _TMUX = """
 set -g status off
@@ -104,7 +104,7 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         socket = Path(self._asked("socket_path"))
-        # Its programs get SIGHUP, as when a user closes the window.
+        # The programs in the terminal get SIGHUP, as when a user closes a terminal window.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
@@ -154,7 +154,7 @@ class Terminal:
         return self._tmux("capture-pane", "-p", "-e")
 
     def screen_and_history(self) -> str:
-        """Return the text on the screen and what has scrolled off it."""
+        """Return the text on the screen, preceded by the lines that have scrolled off the screen."""
         return self._tmux("capture-pane", "-p", "-S", "-")
 
     @property
@@ -216,7 +216,7 @@ class Terminal:
         return int(self._prompt() or -1)
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Check that the program, which has ended, left the terminal in the state in which it found it.
+        """Check that the terminal has the same state as before the program, which has ended.
 
         Args:
             allowed: lines that the program may leave on the screen; none by default.

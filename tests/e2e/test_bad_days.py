@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 PATIENCE = 30.0
-"""Seconds: a broker has ten to answer, and one that failed is asked less often."""
+"""Maximum time, in seconds, until the screen shows a fault or a recovery.
+
+A broker has ten seconds to answer, and a broker that failed is polled less often.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def cluster_with_faults() -> Iterator[SimulatorProcess]:
 
 @pytest.fixture(scope="module")
 def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The screen on this cluster, with a short polling interval."""
+    """The screen on the cluster with five brokers, with a short polling interval."""
     with Terminal(tmp_path_factory.mktemp("home")) as terminal:
         ui = Ui(terminal, "--interval", "0.5", "--bootstrap-server", cluster_with_faults.bootstrap)
         ui.start()
@@ -38,7 +41,7 @@ def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest
 
 @pytest.fixture
 def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
-    """The screen while the cluster is healthy; faults are removed afterwards."""
+    """The screen on a healthy cluster. After each test, the faults that the test added are removed."""
     ui_of_module.restore_start_state()
     yield ui_of_module
     cluster_with_faults.control("clear")
@@ -46,7 +49,10 @@ def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
 
 
 def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """The status line says since when; the tree keeps its groups, and other groups stay current."""
+    """The status line says since when the broker is silent.
+
+    Its groups stay in the tree, and other groups stay current.
+    """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
     screen = ui.terminal.wait_for("broker 4: no answer for", PATIENCE)
@@ -69,12 +75,13 @@ def test_slow_broker_does_not_delay_keys(ui: Ui, cluster_with_faults: SimulatorP
 
 
 def test_groups_of_a_dead_broker_move_and_stay_in_the_tree(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Other brokers take over its groups until it returns."""
+    """Other brokers take over the groups of the stopped broker until it returns."""
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
     cluster_with_faults.control("restart", node=3)
-    ui.terminal.keys("r")  # refreshes at once; otherwise the next poll of the metadata finds the broker
+    # Refresh at once. Otherwise, only the next poll of the metadata would find the broker.
+    ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", PATIENCE)
     assert groups_in_header(screen) == groups
 
@@ -107,7 +114,7 @@ def test_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_fault
 
 
 def test_missing_cluster_permission_is_no_error(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """Without DESCRIBE on the cluster, brokers return shorter lists without an error."""
+    """A user without DESCRIBE on the cluster gets shorter lists of groups without an error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
     ui.terminal.keys("r")
@@ -119,7 +126,7 @@ def test_missing_cluster_permission_is_no_error(ui: Ui, cluster_with_faults: Sim
 
 
 def test_deleted_group_stays_in_its_pane_with_the_time(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """The pane keeps the last details and says since when the group is gone; no other group is selected instead."""
+    """The pane of a deleted group keeps the last details and the time of the deletion. No other group is selected."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")
     screen = ui.terminal.wait_for("no longer listed", PATIENCE)

@@ -1,4 +1,4 @@
-"""Deleting on the screen: an Empty group after its id was typed, and a live group never."""
+"""Deleting on the screen: an Empty group is deleted after its id has been typed, and a live group never is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 
 
 def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
-    """The dialog shows what is lost and where the backup is written; the group is gone, and both files exist."""
+    """The dialog shows what is lost and the path of the backup.
+
+    Afterwards, backup and audit log exist, and the group is gone.
+    """
     terminal = ui.terminal
     group = EMPTY[terminal.size[0]]
     ui.select(group)
@@ -51,7 +54,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
 
 
 def test_cancelled_dialog_changes_nothing(ui: Ui) -> None:
-    """Cancel has the focus, so that enter directly after `d` is harmless."""
+    """The Cancel button has the focus, so that pressing enter directly after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("Type its name")
@@ -72,7 +75,7 @@ def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
 
 
 def test_marked_groups_share_one_plan(ui: Ui) -> None:
-    """The plan separates allowed and refused groups, and their number must be typed."""
+    """The plan lists allowed and refused groups separately. To confirm, the user types the number of allowed groups."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
     terminal.keys("*")
@@ -104,7 +107,7 @@ def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_b
 
 
 def test_read_only_screen_offers_no_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """Neither in the footer, nor by key, nor in the palette."""
+    """With `--read-only`, neither the footer, nor a key, nor the command palette offers to delete."""
     ui = Ui(terminal, "--read-only", "--bootstrap-server", cluster.bootstrap)
     ui.start()
     assert "read-only" in terminal.screen()

@@ -1,4 +1,4 @@
-"""However the program ends, the terminal is restored and nothing is left on it."""
+"""Every way in which the program can end restores the terminal and leaves no text on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProc
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """With `setsid`, in a container or under another tool, no signal reports it. The program must not read end of file
+    """With `setsid`, in a container or under another tool, no signal reports that the terminal is gone.
+
+    The program must not read end of file
     forever, nor wait forever to write frames that are no longer read.
     """
     here, there = pty.openpty()
@@ -67,7 +69,7 @@ def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: Simul
 
 
 def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """The suspended program leaves a plain terminal, and redraws the whole screen afterwards."""
+    """While suspended, the program leaves a normal terminal. When it continues, it redraws the whole screen."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")
@@ -83,7 +85,7 @@ def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorPr
 
 
 def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
-    """One command starts both processes, and neither is left over."""
+    """`kgtui demo` starts the screen and a simulator process. After the exit, neither is running."""
     Ui(terminal, "demo", "--brokers", "2").start()
     terminal.wait_for("customers.sync")
     terminal.keys("q")
@@ -93,7 +95,7 @@ def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
 
 
 def test_closed_pipe_ends_ls_quietly(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """As in `ls | head`, however much `head` has not read."""
+    """If the reader exits early, as in `ls | head`, there is no error, however much was left to read."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

@@ -24,14 +24,14 @@ FOUND = {
     "long.x": hostile_group_ids()[-2],
     "longest.y": hostile_group_ids()[-1],
 }
-"""What finds each group."""
+"""Filter that finds the group → id of the group."""
 
 ACTING = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that must never reach the terminal."""
 
 
 def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
-    """Neither the title, nor colors, nor the order of letters changes."""
+    """An id on the screen cannot change the window title, the colors or the order of letters."""
     terminal = ui.terminal
     terminal.keys("b", "b", "b", "b", "b", "Home")
     screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")
@@ -47,7 +47,7 @@ def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", FOUND)
 def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The clipboard has the id itself, or a command line that a shell parses to the id."""
+    """Copying puts the exact id on the clipboard, or a command line in which a shell finds the exact id."""
     group, terminal = FOUND[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)

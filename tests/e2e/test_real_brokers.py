@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of live groups by the RPCs that describe them; those of share and streams groups follow from their type."""
+"""Kinds of live groups, which differ in the RPC that describes them.
+
+Share and streams groups are found by their type.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
-    """State, members and lag are those of the groups created; `d` shows why they cannot be deleted."""
+    """The screen shows state, members and lag of the live groups, and `d` shows why they cannot be deleted."""
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]
     terminal = ui_on_real_broker.terminal

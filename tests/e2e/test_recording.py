@@ -1,4 +1,4 @@
-"""Recordings of real 4.3.1 brokers by processes of their own: content, permissions, no secrets."""
+"""Recordings of real 4.3.1 brokers by `kgtui record` as a process: content, file permissions, no secrets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, la
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    sayable = {name for name in ids if "\0" not in name}  # a command-line argument cannot contain that byte
+    sayable = {name for name in ids if "\0" not in name}  # A command-line argument cannot contain a NUL byte.
     shown = json_of("show", *sorted(sayable), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == sayable
 

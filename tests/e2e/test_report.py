@@ -60,7 +60,7 @@ def browser(tmp_path: Path) -> Browser:
 
 
 def report_page(tmp_path: Path, *groups: str) -> Path:
-    """The page for one incident of each kind, with these group ids."""
+    """A report with one incident of each kind, about groups with these ids."""
     rows = incidents()
     for name in groups:
         bad = {"window_start": NOW, "status": "ERR", "worst": "STOP", "affected": 1, "lag": 7, "bad_since": NOW}

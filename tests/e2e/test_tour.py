@@ -1,4 +1,4 @@
-"""What a new user tries first: move, search, open panes, group, sort, read the help."""
+"""The first steps of a new user: move, search, open panes, group, sort, read the help."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
 
 
 def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """All pages are compared; ids that fit and need no escapes are shown exactly."""
+    """All pages of the tree are compared with `kgtui ls`. Ids that fit and need no escapes are shown exactly."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
-    # Not grouped by state, because some groups change their state meanwhile.
+    # The tree is not grouped by state, because some groups change their state during the test.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
     names = names_shown(terminal.wait_for("audit.sink"))
-    terminal.keys("NPage")  # to the last line of the window
+    terminal.keys("NPage")  # This moves the cursor to the last line of the window.
     for _ in ids:
         if last in names:
             break
@@ -65,7 +65,7 @@ def test_filter_is_typed_and_removed(ui: Ui) -> None:
 
 
 def test_wrong_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
-    """The last valid filter stays active, and the message says what was expected."""
+    """While a filter is invalid, the last valid filter stays active, and a message says what was expected."""
     ui.filter("type:share", shown=6)
     ui.begin_filter()
     ui.terminal.type("d")
@@ -103,7 +103,7 @@ def test_pane_is_maximized_and_restored(ui: Ui) -> None:
 
 
 def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
-    """Each press of `b` and `s` shows what it did, and the last one returns to the first order."""
+    """Each press of `b` and `s` shows the new grouping or order, and the last press returns to the first one."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
@@ -183,7 +183,7 @@ def test_ids_and_commands_are_copied(ui: Ui) -> None:
 
 
 def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
-    """Down to 60×20, where everything still works, and back."""
+    """The screen still works when the terminal shrinks to 60×20 and when it grows again."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)
     for size in ((60, 20), (200, 50), (60, 20)):
@@ -205,7 +205,7 @@ def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
 
 
 def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
-    """Return whether the screen shows other groups than these."""
+    """Return whether the groups on the screen differ from these groups."""
     return lambda screen: names_shown(screen) - names
 
 

@@ -1,4 +1,4 @@
-"""No cluster, a silent cluster, or another server on its port: the screen says so, gives advice, and retries."""
+"""No cluster, a silent cluster, or another server at the address: the screen names the problem and retries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 PATIENCE = 45.0
-"""Seconds: who does not answer is asked less and less often, every 30 s at last."""
+"""Maximum time, in seconds, until a cluster that has come up is found.
+
+An address that does not answer is tried less and less often, in the end every 30 s.
+"""
 
 
 def free_port() -> int:
@@ -34,7 +37,7 @@ def free_port() -> int:
 
 
 def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """It names the configuration file to write, and a wrong address can be corrected."""
+    """The start screen names the configuration file to write, and lets the user correct a wrong address."""
     terminal.start()
     screen = terminal.wait_for("choose a Kafka cluster")
     assert "localhost:9092" in screen
@@ -53,7 +56,7 @@ def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cl
 
 
 def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -> None:
-    """It shows the address, the reason and advice, and fills when the cluster comes up."""
+    """The screen shows the address, the reason and advice. When the cluster comes up, the screen shows its groups."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
     screen = terminal.wait_for("What to do:")
@@ -83,7 +86,7 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 @pytest.mark.parametrize("side", ["http", "tls"])
 async def test_server_that_is_no_broker_is_reported(tmp_path: Path, side: str) -> None:
-    """A web server, and a listener that expects TLS."""
+    """The port belongs to a web server, or to a listener that expects TLS."""
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

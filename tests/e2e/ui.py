@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 HINT = "filter: a word"
-"""What stands in the filter bar while there is no filter."""
+"""Text of the filter bar while there is no filter."""
 
 
 class Ui:

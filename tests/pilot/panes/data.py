@@ -156,7 +156,7 @@ def registry() -> GroupDescription:
 
 
 def hostile() -> GroupDescription:
-    """A group whose names contain markup and escape sequences, with metadata of an unknown protocol."""
+    """A group whose names contain markup and escape sequences, and whose metadata belongs to an unknown protocol."""
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
         assignment=(("[/foo]", (0,)),), undecoded=bytes(range(100)),
@@ -210,7 +210,7 @@ def streams_offsets() -> GroupOffsets:
 
 
 def many_offsets(count: int, grown: int = 0) -> GroupOffsets:
-    """Offsets of `count` partitions in ten topics, with each lag larger by `grown`."""
+    """Offsets of `count` partitions in ten topics. `grown` is added to every lag."""
     names = [(f"topic-{index // (count // 10):02}", index % (count // 10)) for index in range(count)]
     committed = tuple(CommittedOffset(topic, part, 1_000) for topic, part in names)
     return GroupOffsets(committed, (), {one: PartitionBounds(0, 1_000 + one[1] % 97 + grown) for one in names})

@@ -1,4 +1,4 @@
-"""An app for tests that shows one pane, with a gap in place of the tree."""
+"""An app for tests that shows one pane, next to an empty area as wide as the tree would be."""
 
 from __future__ import annotations
 

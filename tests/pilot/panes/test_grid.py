@@ -14,7 +14,7 @@ from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Return the lines of the grid by their first word."""
+    """Return a mapping from the first word of each line of the grid to the line."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}
@@ -37,9 +37,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
-    """A partition to be moved has a mark for the old and for the new owner, and a partition without owner has its
-    own mark.
-    """
+    """Different marks show the old owner and the new owner of a partition, and a partition without owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")

@@ -52,7 +52,7 @@ async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
 
 @pytest.fixture
 def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """A list that grows with every layout of a screen."""
+    """A list to which every layout of a screen adds an item, to count the layouts."""
     counted: list[object] = []
     reflow = Compositor.reflow
 
@@ -65,7 +65,7 @@ def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 async def test_fault_in_the_overview_causes_no_new_layout(tmp_path: Path, layouts: list[object]) -> None:
-    """A layout redraws the whole screen, and a moving cursor passes many groups with faults."""
+    """A layout redraws the whole screen, which would be slow while the cursor moves over many groups with faults."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
     app, _ = app_on(replace(data.example_snapshot(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -29,7 +29,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """No pane fails for any group or screen size."""
+    """Every pane draws every kind of group at every screen size without an error."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -59,7 +59,7 @@ async def test_refresh_keeps_focus_and_scroll_position(entry: Any) -> None:
 
 
 async def test_unchanged_reading_is_not_redrawn() -> None:
-    """The table keeps its rows when a snapshot contains the same reading of the group."""
+    """The table keeps its row objects when a new snapshot contains the same reading of the group."""
     snapshot = data.example_snapshot()
     pane = MembersPane()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -232,7 +232,7 @@ async def test_overview_scrolls_with_keys() -> None:
 
 
 async def test_refresh_of_5000_partitions_draws_only_visible_rows() -> None:
-    """All 5,000 partitions changed, but only visible rows are rendered, and the cursor stays."""
+    """After a change to all 5,000 partitions, only visible rows are rendered. The cursor stays on its partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

@@ -1,4 +1,4 @@
-"""What programs read, byte by byte: JSON and CSV of `ls`, `show` and the incident export, and the headings of tables.
+"""Byte-by-byte comparison of output for programs: JSON and CSV of `ls`, `show` and the incident export, and headings.
 
 Each case is compared with a file in `expected`. After an intended change, run this module as a script to write the
 files again: `python -m tests.unit.output.test_exact_output`.
@@ -39,7 +39,7 @@ def group_list_of_company(*, members: bool = True, lag: bool = True) -> group_li
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
-    """A snapshot of one group of each kind, as if everything was read at the same time."""
+    """A snapshot with one group of each kind, in which all data has the same read time."""
     snapshot, faults = asyncio.run(read_details(cluster(), SHOWN, timeout=5))
     details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
     offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}
@@ -52,7 +52,7 @@ def show_json() -> bytes:
 
 
 def show_tables(*, wide: bool) -> bytes:
-    """The tables of `show`, without the paragraph of facts above them."""
+    """Return the tables in the output of `show`, without the paragraph of facts above the tables."""
     snapshot, _ = described()
     texts = [group_details.as_text(snapshot, group, wide=wide) for group in SHOWN]
     return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()

@@ -1,4 +1,4 @@
-"""The output of `kgtui ls`: tables for people; JSON and CSV with exact ids; unknown values are never 0."""
+"""The output of `kgtui ls`: tables for people, JSON and CSV with exact ids, and no unknown value shown as 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The incident export: complete, private, without secrets, and safe for every id."""
+"""The incident export is complete, contains no secrets, is readable by its owner only, and is safe for every id."""
 
 from __future__ import annotations
 
