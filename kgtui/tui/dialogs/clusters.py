@@ -39,7 +39,7 @@ FRAME_WIDTH = 6  # border, padding and scroll bar
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
-    """Lists the configured clusters; dismissed with a session on the chosen one, or None to stay."""
+    """Lists the configured clusters. Dismissed with a session on the chosen cluster, or None if nothing was chosen."""
 
     DEFAULT_CSS = f"""
     ClusterDialog {{
@@ -82,7 +82,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
         return self.query_one(OptionList)
 
     def compose(self) -> ComposeResult:
-        """Create the list; without configured clusters, an example for the configuration file."""
+        """Create the list. If no cluster is configured, show an example for the configuration file instead."""
         session = self._session
         with Vertical(id="box") as box:
             box.border_title = "Clusters"

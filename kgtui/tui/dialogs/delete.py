@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Lines of the dialog that are not about the group: frame, title, question, fields, status, buttons."""
+"""Number of lines of the dialog that are not about the group: frame, title, question, fields, status, buttons."""
 
 _SECOND_CONFIRMATION = "irreversible"
 """The word to type in addition when a delete cannot be undone."""
@@ -94,21 +94,21 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """The plan was made."""
+        """Posted when the plan for the delete is ready."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
             self.plan = plan
 
     class Finished(Message):
-        """The delete was executed, and each group has a result."""
+        """Posted when the delete was executed and each group has a result."""
 
         def __init__(self, results: Results) -> None:
             super().__init__()
             self.results = results
 
     class Failed(Message):
-        """The cluster did not answer, so that nothing was sent."""
+        """Posted when the cluster did not answer, so no delete request was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -121,7 +121,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the delete is running, so that the app asks before it quits."""
+        """Whether the delete is running. While it is, the app asks before it quits."""
         self._session = session
         self._folder = StateFolder(session.state_folder)
         self._last_commits = last_commits

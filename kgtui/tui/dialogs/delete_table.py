@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import CommandLine
 
 LABEL_WIDTH = 12
-"""Cells of the label of a field."""
+"""Width of the label of a field, in cells."""
 
 _STATUS_ROLES = {
     DeletionStatus.DELETED: OK,
@@ -167,7 +167,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield an equivalent command. It is quoted for the shell already and must not be escaped again."""
+    """Yield an equivalent command. The command is already quoted for the shell, so it must not be escaped again."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))

@@ -25,7 +25,7 @@ LABEL_WIDTH = 9
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Return explanations as lines of at most `width` cells, with a blank line between two of them."""
+    """Return explanations as lines of at most `width` cells, with a blank line between two explanations."""
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:

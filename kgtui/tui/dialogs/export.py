@@ -28,7 +28,7 @@ class ExportDialog(ModalScreen["Path | None"]):
     """Asks for the format and writes the file. Dismissed with its path, or None if nothing was written.
 
     Args:
-        snapshot: data to export, whatever arrives later.
+        snapshot: data to export; snapshots that arrive later are ignored.
         group: id of the group.
         folder: folder of the new file.
         command_config: path of the client properties file, for the equivalent Kafka command.

@@ -39,7 +39,7 @@ class StatusLine(Static):
 
 
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
-    """A dialog with one or more text fields; enter submits, escape closes it with None.
+    """A dialog with one or more text fields; enter submits the text, escape closes the dialog with None.
 
     Subclasses override `compose_fields` and `submit`. An error raised by `submit` is shown, and the dialog stays open.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m before the end"
 TYPING_PAUSE = 0.2
-"""Time after the last typed character until the folder is read, in seconds."""
+"""Delay between the last typed character and the read of the folder, in seconds."""
 
 
 class RecordDialog(TextPrompt[None]):
@@ -74,7 +74,7 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> Path:
-    """Return the path of a folder to record into. Raises `LakeError` if it has other files or a library is missing."""
+    """Return the folder to record into. Raises `LakeError` if the folder has other files or a library is missing."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Time that the cursor must rest before the panes are drawn, in seconds, so that a held key never waits for them."""
+"""Seconds without a cursor move before the panes are drawn, so that a held-down key never waits for the panes."""
 FILL_DELAY = 0.3
-"""Time from the first groups until the panes behind the front one are created, in seconds."""
+"""Seconds from the first groups on the screen until the hidden panes are created."""
 
 
 class Body(Horizontal):
@@ -112,7 +112,7 @@ class ClusterScreen(Screen[None]):
 
         For a recording that is opened over a live screen, also the cursor and the pane in front are the same.
         """
-        # The class that the first snapshot would set, because each change of a class computes all styles again.
+        # Set this class now instead of at the first snapshot, because each change of a class recomputes all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -151,7 +151,7 @@ class ClusterScreen(Screen[None]):
         yield self.compose_footer()
 
     def compose_footer(self) -> ActionFooter:
-        """Create the footer; without keys here."""
+        """Create the footer, without keys in this base class."""
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
@@ -199,7 +199,7 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Only when the groups are on the screen, because the hidden panes are not urgent.
+            # Create the hidden panes only when the groups are on the screen, because the panes are not urgent.
             self.set_timer(FILL_DELAY, self.detail.fill)
 
     def show(self, snapshot: Snapshot) -> None:
@@ -280,7 +280,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Have the monitor read the selected group's configuration while the Config pane is visible."""
+        """Make the monitor read the selected group's configuration while the Config pane is visible."""
         visible = self.detail.display and self.detail.active == "config"
         self.monitor.want_configs(self.group if visible else None)
 

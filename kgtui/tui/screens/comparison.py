@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Largest number of listed differences of one kind."""
+"""Maximum number of listed differences of one kind."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
 """Kinds of differences that can be shown alone, in the order of the key `v`."""

@@ -1,4 +1,4 @@
-"""A recording shown over the live screen, which goes on below and is unchanged when the recording is closed."""
+"""Show a recording over the live screen. The live screen keeps running and is unchanged afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each snapshot of a monitor to a screen; return the function that ends this."""
+    """Post each snapshot of a monitor to a screen. Return a function that stops the posting."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _NAMED_CLUSTERS = 3
-"""How many clusters the button of the cluster list names."""
+"""Maximum number of clusters that are named on the button of the cluster list."""
 
 
 class StartScreen(Screen[None]):

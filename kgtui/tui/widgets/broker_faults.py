@@ -48,7 +48,7 @@ def _height(lines: list[str], width: int) -> int:
 
 
 def fault_lines(snapshot: Snapshot) -> list[str]:
-    """Return a line per failing broker, the longest failing first, and per fault of the cluster.
+    """Return one line per failing broker, the longest failure first, and one line per fault of the cluster.
 
     There are at most `MAX_LINES`; the last line counts those that are left out.
     """

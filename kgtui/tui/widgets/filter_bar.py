@@ -30,7 +30,7 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(Input, NoRelayout):
-    """A text field of fixed size, because Textual's lays out the whole screen for each letter."""
+    """A text field of fixed size. Textual's own field lays out the whole screen for each typed letter."""
 
     def on_resize(self) -> None:
         """Choose a placeholder that fits into the width."""
@@ -59,7 +59,7 @@ class FilterBar(Vertical):
     """
 
     class Changed(Message):
-        """Another filter is in force.
+        """Posted when another filter takes effect.
 
         Attributes:
             query: the parsed filter.
@@ -72,7 +72,7 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """The user finished typing, so that the tree should get the focus."""
+        """Posted when the user has finished typing, so that the screen moves the focus to the tree."""
 
     def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class FilterBar(Vertical):
         self.screen.set_focus(self.input)
 
     def drop(self) -> bool:
-        """Clear the filter without posting a message; return False if there was none."""
+        """Clear the filter without posting a message. Return False if there was no filter."""
         if not self.input.value:
             return False
         with self.prevent(Input.Changed):
@@ -113,7 +113,7 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
-        """Show beside the filter the name of its preset, how many groups could be searched, and if `z` is on.
+        """Show beside the filter the name of its preset, how many groups could be searched, and whether `z` is on.
 
         Args:
             searched: number of groups whose data is known, and of all groups; None without a filter.

@@ -32,7 +32,7 @@ class FooterItem(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Cells that the item takes, with the blanks around key and name."""
+        """Width of the item in cells, including the blanks around key and name."""
         return cell_len(self.key) + cell_len(self.name) + 3
 
 
@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Drop items from before the last two until the rest fits."""
+    """Drop items until the rest fits. The last two items are kept."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

@@ -60,7 +60,7 @@ class GroupTitle(LineWidget):
         self._group: str | None = None
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the title of a group; nothing for None."""
+        """Show the title of a group; for None, the line is empty."""
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
@@ -123,7 +123,7 @@ class PaneTabs(LineWidget):
     """
 
     class Chosen(Message):
-        """The title of a pane was clicked.
+        """Posted when the title of a pane was clicked.
 
         Attributes:
             pane: id of the pane.
@@ -148,7 +148,7 @@ class PaneTabs(LineWidget):
         pieces: list[Piece] = []
         self._ends = []
         end = 0
-        for pane, title in pane_titles(width - 1).items():  # there is a blank before the first title
+        for pane, title in pane_titles(width - 1).items():  # skip the blank before the first title
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
             end += 1 + len(title)
             self._ends.append((end, pane))
@@ -252,7 +252,7 @@ class GroupDetail(Vertical):
         self.pane.show(snapshot, group)
 
     def redraw(self) -> None:
-        """Draw the pane in front again, although its data did not change."""
+        """Redraw the pane in front even if its data did not change."""
         self.pane.redraw()
 
     def bring(self, name: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The usual greatest length of each piece at the right end; empty for one of constant length."""
+"""The longest usual text of each piece at the right end, to reserve its width. Empty if the length is constant."""
 
 
 class PollStatus(LineWidget):
@@ -41,7 +41,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces; return the width of the widget in cells.
 
-        The width for a number of pieces only grows, because each change of it lays out the screen.
+        For the same number of pieces the width never shrinks, because each change of it lays out the screen.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -57,7 +57,7 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # One piece with the blanks before it, because the style of each piece is written to the terminal.
+        # The blanks and the text are one piece, because each additional piece sends its style to the terminal again.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -194,7 +194,7 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # At most once per second, and not for the answer of each broker, to save bytes on a slow line.
+            # Update this at most once per second, not for each answer of a broker, to send less over a slow connection.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:

@@ -37,7 +37,7 @@ class LineWidget(StyleCache):
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw the cells again that differ from those on the screen."""
+        """Redraw the cells that differ from the cells on the screen."""
         new = tuple(self.pieces(self.size.width))
         old, self._pieces = self._pieces, new
         if new == old:
@@ -90,7 +90,7 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
     """Return one span from the first cell that differs to the last.
 
-    One span, because Textual writes the line from its beginning for each.
+    There is only one span, because Textual writes the line from its beginning for each span.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
