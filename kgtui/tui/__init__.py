@@ -6,6 +6,6 @@ Imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `admin`'s
 
 import os
 
-# Textual reads its limit of frames per second when it is imported. A key that follows the frame of a poll waits for
-# nearly two frames, which is 33 ms with Textual's default of 60.
+# Set this before Textual is imported, because Textual reads its frame rate then. A key that is pressed just after a
+# poll was drawn waits for nearly two frames. With Textual's default of 60 frames per second, that is 33 ms.
 os.environ.setdefault("TEXTUAL_FPS", "250")

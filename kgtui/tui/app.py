@@ -43,7 +43,7 @@ EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end the app as `q` does, so that the terminal is restored; a dropped SSH connection sends SIGHUP."""
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Time between two checks whether the terminal still exists, in seconds.
+"""Seconds between two checks that the terminal still exists.
 
 A process without a controlling terminal gets no signal when its terminal closes.
 """
@@ -132,7 +132,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # A worker of the app, because a worker of the screen would end with the screen.
+        # Run this as a worker of the app, because a worker of the screen would end with the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -147,11 +147,11 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Signal handlers exist only in the main thread, and some tests run the app in another.
+            # Python allows signal handlers only in the main thread, but some tests run the app in another thread.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            # Registered for no events, so that only the loss of the terminal is reported.
+            # The terminal is registered for no events, so that poll() reports only the loss of the terminal.
             self._terminal_poll.register(sys.stdin.fileno(), 0)
             self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
@@ -168,7 +168,7 @@ class KgtuiApp(CrashReportingApp):
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
-        """Finish an ongoing recording, because the connections that it uses are closed next."""
+        """Finish an ongoing recording before its connections are closed."""
         recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
@@ -189,11 +189,11 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action that works on every screen."""
-        # The functions of these actions use only methods that every screen has.
+        # These actions work on every screen, because their functions call only methods that every screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app; while a delete is running, only when asked twice."""
+        """End the app. While a delete is running, the user has to press the key twice."""
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
@@ -237,7 +237,7 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # In a worker, because the dialog is still on the screen stack, and closing the old cluster may take long.
+            # Switch in a worker: the dialog is still on the screen stack, and closing the old cluster may take long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

@@ -20,7 +20,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree moved to a group, or to a row that is no group (None)."""
+    """The cursor of the tree moved to a group, or to a row that is not a group (None)."""
 
     def __init__(self, group: str | None) -> None:
         super().__init__()

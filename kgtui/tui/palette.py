@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screen_actions.action import Action
 
 MAX_GROUPS = 50
-"""Largest number of groups that the palette lists."""
+"""Maximum number of groups that the palette lists."""
 
 
 class MainScreenProvider(Provider):
@@ -59,7 +59,7 @@ class ActionCommands(MainScreenProvider):
 
 
 class GroupCommands(MainScreenProvider):
-    """Commands that go to a group, found by a part of its id; a fuzzy search of 100,000 groups would block keys."""
+    """Commands that go to a group whose id contains the query. A fuzzy search of 100,000 groups would block keys."""
 
     async def search(self, query: str) -> Hits:
         """Yield up to `MAX_GROUPS` groups whose id contains the query, the shortest id first."""

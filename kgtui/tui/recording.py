@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time in which a recorder finds most reasons why it cannot start, in seconds, such as a folder in use by another."""
+"""Seconds to wait for an error of a new recorder. Most errors, such as a folder in use, occur within this time."""
 
 LAST_WRITE_TIMEOUT = 10.0
-"""Longest time that the last write of a recording may take when the screen is closed, in seconds."""
+"""Maximum time, in seconds, to wait for the last write of a recording when the screen is closed."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @cache
 def missing_library() -> str:
-    """Return the name of a library that recordings need and that is not installed, or ``""``; loads nothing."""
+    """Return the name of a library that recordings need and that is not installed, or ``""``. Import nothing."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 

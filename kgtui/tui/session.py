@@ -79,11 +79,11 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls, backward if it is negative; return False where there is no such poll."""
+        """Move by a number of polls, backward if it is negative; return False if there is no such poll."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next or the previous poll at which a group changed; return False where there is none."""
+        """Move to the next or the previous poll at which a group changed; return False if there is no such poll."""
         ...
 
     async def go_to(self, words: str) -> None:

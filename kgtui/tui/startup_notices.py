@@ -31,7 +31,7 @@ def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
 
 
 def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return `(name, error)` of each preset whose expression is no valid filter, sorted by name."""
+    """Return `(name, error)` of each preset whose expression is not a valid filter, sorted by name."""
     invalid = []
     for name, expression in sorted(presets.items()):
         try:
@@ -42,7 +42,7 @@ def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
-    """Show one notice about all presets that are no valid filters."""
+    """Show one notice about all presets that are not valid filters."""
     lines = [f"{name}: {error}" for name, error in invalid_presets(presets)]
     _show(app, lines, "Invalid presets" if len(lines) > 1 else "Invalid preset")
 

@@ -102,7 +102,7 @@ _DEFAULT = DisplaySettings()
 
 
 def display_settings() -> DisplaySettings:
-    """Return the display settings of the running app; the defaults outside of an app."""
+    """Return the display settings of the running app, or the default settings outside of an app."""
     return _display_settings.get(_DEFAULT)
 
 

@@ -44,7 +44,7 @@ def shipped_folder() -> Path:
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return the themes in these folders and the invalid files; of two themes with the same name, the later is used."""
+    """Return the themes in these folders and the invalid files. The last of several themes with the same name wins."""
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
     for path in _files(folders):
@@ -100,7 +100,7 @@ def theme_of(table: dict[str, Any], stem: str) -> Theme:
 
 
 def _add_scrollbar_colors(variables: dict[str, str], colors: dict[str, str]) -> None:
-    """Add colors of scroll bars that match the theme, where it does not define them."""
+    """Add scroll bar colors that match the theme, unless the theme defines its own."""
     track = colors.get("background")
     if track is not None:
         for state in ("", "-hover", "-active"):
@@ -141,7 +141,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Return a color from the configuration; None if there is none, or if Textual does not know it."""
+    """Return a color from the configuration; None if no color is configured, or if Textual does not know the color."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:

@@ -25,7 +25,7 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        return None  # the dialog lists which of the marked groups cannot be deleted, and why
+        return None  # No check is needed for marked groups: the dialog lists which of them cannot be deleted, and why.
     if context.group is None:
         return needs_group(context)
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)

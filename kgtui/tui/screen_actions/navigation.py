@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Move in the tree; if another widget has the focus, run the first of these Textual actions that it has."""
+    """Move in the tree. If another widget has the focus, run the first of these Textual actions that the widget has."""
     focused = screen.focused
     if focused is None or focused is screen.group_tree:
         in_tree()

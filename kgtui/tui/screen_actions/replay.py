@@ -24,10 +24,10 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds that can be chosen with + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Time between two steps of a recording that plays, in seconds."""
+"""Seconds between two steps while a recording plays."""
 
 MIN_PAUSE = 0.1
-"""Shortest pause between two steps of a recording that plays, in seconds, so that keys are handled on a slow disk."""
+"""Minimum pause between two steps while a recording plays, in seconds. Keys are handled in it if the disk is slow."""
 
 
 # Open a recording, and return to the live cluster

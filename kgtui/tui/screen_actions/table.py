@@ -32,7 +32,7 @@ SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACT
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
-    """Return the actions of a session; without those that change the cluster if it is read-only."""
+    """Return the actions of a session. A read-only session has no actions that change the cluster."""
     return tuple(action for action in ACTIONS if not (read_only and action.writes))
 
 

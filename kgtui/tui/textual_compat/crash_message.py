@@ -51,7 +51,7 @@ class CrashReportingApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         if self.exiting or not self.is_running:
-            # Work that was under way finds that half of the screen is gone: no defect.
+            # This is not a defect: workers still run while the app ends, but their widgets are already removed.
             _log.info("error while exiting: %s", type(error).__name__)
             return
         if not isinstance(error, CrashedError):

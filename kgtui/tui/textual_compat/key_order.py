@@ -27,7 +27,7 @@ ROUNDS = 3
 """How often the queues from the widget up to the app are waited for: the key, its message, and the message after it."""
 
 HOLD_TIMEOUT = 0.3
-"""Longest time that a key is held back, in seconds, because a widget may be busy and keys must not wait forever."""
+"""Maximum time that a key is held back, in seconds, so that keys do not wait forever for a busy widget."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
@@ -67,7 +67,7 @@ class KeyOrder:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
         if self._held:
-            # Sent by the app itself, so that the app handles the action and any defect in it.
+            # Let the app call this function, so that the app also handles an exception that the action of the key raises.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

@@ -100,14 +100,14 @@ class LineView(StyleCache, ScrollView):
     # Scrolling
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Show other lines after the view was scrolled."""
+        """Show the lines at the new position after the view was scrolled."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
             super().refresh(self.size.region)
 
     def _move_thumb(self, old_top: float, new_top: float) -> None:
-        """Draw those cells of the scroll bar again that look different."""
+        """Redraw the cells of the scroll bar that look different now."""
         bar = self.vertical_scrollbar
         bar.set_reactive(ScrollBar.position, new_top)
         old, new = self._thumb(old_top), self._thumb(new_top)

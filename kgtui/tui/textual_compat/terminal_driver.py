@@ -54,7 +54,7 @@ class LossTolerantTerminal:
             return len(data)
 
     def flush(self) -> None:
-        """Flush or discard what is buffered."""
+        """Flush or discard the buffered text."""
         try:
             self._file.flush()
         except OSError:
@@ -95,7 +95,7 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        if style is None:  # an unknown parameter: the run stays as it is
+        if style is None:  # A parameter is unknown, so this run of cells is not shortened.
             continue
         if run.start() != end:
             written += [_transition(current, _PLAIN), frame[end : run.start()]]
@@ -139,7 +139,7 @@ def _transition(current: _Style, target: _Style) -> str:
     """Return the shortest SGR sequence that changes a terminal from one style to another."""
     if target == _PLAIN != current:
         return _RESET
-    if current.attributes - target.attributes:  # not every terminal can end a single attribute
+    if current.attributes - target.attributes:  # Reset all attributes, because not every terminal can end a single one.
         codes, current = ["0"], _PLAIN
     else:
         codes = []
