@@ -84,7 +84,7 @@ async def settled(pilot: Pilot[Any]) -> None:
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60) -> None:
-    """Let the app run until a condition is true; fails after a number of seconds."""
+    """Let the app run until a condition is true; fail after `seconds`."""
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()

@@ -120,7 +120,7 @@ async def paste(app: Host, pilot: Pilot[None], value: str) -> None:
 
 
 async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """It shows name, type, losses, backup folder and the equivalent command; Cancel has the focus."""
+    """The dialog shows name, type, losses, backup folder and the equivalent command; Cancel has the focus."""
     admin.add("payments", "consumer", state="Empty", lag=5)
     async with dialog_on(admin, folder, "payments", size=(140, 40)) as (app, _):
         shown = screen_text(app)
@@ -258,7 +258,7 @@ async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, f
     ids=ascii_id,
 )
 async def test_hostile_ids_can_be_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str) -> None:
-    """The id is shown harmlessly and asked for in a form that can be typed; exactly this group is deleted."""
+    """The id is shown without control characters. The user types a printable form, and only this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):
@@ -317,7 +317,7 @@ async def test_escape_has_no_effect_while_deleting(admin: ScriptedAdmin, folder:
 
 
 async def test_an_unreachable_cluster_is_shown_in_the_dialog(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Nothing is sent, and the dialog can be closed."""
+    """No request is sent, and the dialog can be closed."""
 
     async def away(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers at b1:9092")
@@ -351,7 +351,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 
 
 async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A read-only session does not touch them; hostile ids are shown harmlessly."""
+    """A read-only session leaves unfinished deletes alone. Markup in group ids has no effect."""
     admin.add("[/red]", state="Empty")
     await leave_unfinished_delete(admin, folder, "[/red]")
     session = Session(Target("test"), admin=admin, state_folder=folder.path)

@@ -64,7 +64,7 @@ async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
 
 
 async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The group with the similar id stays."""
+    """The group with the similar id is not deleted."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -117,7 +117,7 @@ async def test_typed_text_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path
 
 
 async def test_keys_typed_in_one_burst_arrive_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """No key is lost, although the first one moves the focus to the field."""
+    """No typed character is lost, although the first one moves the focus to the text field."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -170,7 +170,7 @@ async def test_selecting_another_group_does_not_change_the_dialog(admin: Scripte
 
 
 async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """There is no key; nothing opens and nothing is sent."""
+    """There is no delete key: no dialog opens and no request is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")
         assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}

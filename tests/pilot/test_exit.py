@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def test_errors_while_exiting_are_no_crash(tmp_path: Path) -> None:
-    """The exit code does not change, and no crash report is written."""
+    """A worker that fails during exit does not change the exit code, and no crash report is written."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=tmp_path))

@@ -23,7 +23,7 @@ async def press_each(pilot: Pilot[int], *keys: str) -> None:
 
 
 async def test_drawn_lines_are_in_no_reference_cycle(tmp_path: Path) -> None:
-    """With 100,000 groups the collector runs rarely, so lines in cycles would fill megabytes."""
+    """With 100,000 groups the collector runs rarely, so drawn lines in reference cycles would take up megabytes."""
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await press_each(pilot, "n", "2", "3", "4", "1", "pagedown")

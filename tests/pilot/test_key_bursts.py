@@ -21,7 +21,7 @@ def post_keys(app: KgtuiApp, *keys: str) -> None:
 
 
 async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
-    """Otherwise `p` would pause polling, and `d` would open the delete dialog."""
+    """The letters go into the text field. Otherwise `p` would pause polling, and `d` would open the delete dialog."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

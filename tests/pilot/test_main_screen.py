@@ -44,7 +44,7 @@ def with_broker_status(snapshot: Snapshot, **answers: Any) -> Snapshot:
 
 
 async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Each write costs time on a slow line, and brokers answer at different times."""
+    """Each write takes time on a slow connection, and brokers answer at different times."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -117,7 +117,7 @@ async def test_every_action_runs(tmp_path: Path) -> None:
 
 
 async def test_an_unavailable_key_shows_its_reason(tmp_path: Path) -> None:
-    """The key is pressed, or clicked in the footer; the action does not run."""
+    """Whether the key is pressed or clicked in the footer, the action does not run."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)

@@ -1,1 +1,1 @@
-"""The keys and screens of what happened: the History pane, recording, travelling through a recording."""
+"""Tests of history: the History pane, recording, replay and the Insights screen."""

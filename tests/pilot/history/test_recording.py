@@ -1,4 +1,4 @@
-"""Tests of `R`: it records in the process of the screen, until the key is pressed again or the screen closes."""
+"""Tests of the key `R`, which records the cluster until the key is pressed again or the screen closes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_quitting_finishes_the_recording(tmp_path: Path) -> None:
 
 
 async def test_a_lake_in_use_by_another_process_is_refused(tmp_path: Path) -> None:
-    """The dialog stays open and names the other process."""
+    """The dialog stays open and names the process that already records."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = RecorderLock(folder.lock)

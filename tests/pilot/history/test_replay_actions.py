@@ -1,4 +1,4 @@
-"""Tests of the keys of a recording: play at a speed, compare two points in time."""
+"""Tests of the keys in a recording that play it at a speed and that compare two points in time."""
 
 from __future__ import annotations
 

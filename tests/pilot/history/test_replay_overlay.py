@@ -1,4 +1,4 @@
-"""Tests of `t` on a live screen: it opens a recording over the live screen, which continues below."""
+"""Tests of the key `t`, which opens a recording over the live screen. The live screen keeps running below it."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ async def test_the_dialog_is_filled_with_the_default_lake(tmp_path: Path, monkey
 
 
 async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
-    """No recording yet, a missing folder, an invalid time, and a time before the first poll."""
+    """Errors: no recording yet, a missing folder, an invalid time, and a time before the first poll."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")

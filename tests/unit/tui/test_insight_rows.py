@@ -52,7 +52,7 @@ ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
 
 @pytest.fixture(autouse=True)
 def in_utc() -> None:
-    """Fixes time and time zone, so that every machine writes the same texts."""
+    """Fix the time and the time zone, so that the texts are the same on every machine."""
     text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW))
 
 
@@ -99,7 +99,7 @@ def test_evidence_has_the_columns_of_its_table() -> None:
 
 
 def test_finding_is_marked_if_all_existing_groups_are() -> None:
-    """A finding about unused groups is marked if all of them that still exist are. One about groups in use never is."""
+    """A finding counts as marked if all its groups that still exist are marked, but never if they are in use."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]

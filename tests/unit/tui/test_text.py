@@ -1,4 +1,4 @@
-"""Tests of text for the screen: it is harmless and fits its width, and 0 differs from unknown."""
+"""Tests of text for the screen: no control characters, the right width, and different texts for 0 and unknown."""
 
 from __future__ import annotations
 
