@@ -158,12 +158,12 @@ class LakeChoice(NamedTuple):
 
 
 def lake_of(session: Session) -> LakeChoice:
-    """Return the lake of a session: the one replayed, recorded, or named in the environment, else `R`'s default."""
+    """Return the lake that is replayed, recorded or named in the environment; otherwise the default folder of `R`."""
     if session.lake is not None:
         return LakeChoice(session.lake, "the recording on the screen")
     if session.recording is not None:
         return LakeChoice(session.recording.path, "being recorded now")
-    # Imported here because the first frame does not need it.
+    # This is imported here and not at startup, because the first frame does not need it.
     from kgtui.lake.folder import LAKE_VARIABLE
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()

@@ -55,7 +55,7 @@ def _copy_command(screen: ClusterScreen) -> None:
 
 
 def _export(screen: ClusterScreen) -> None:
-    # Imported here because it loads the file writers, which the first frame does not need.
+    # This is imported here and not at startup, because the first frame does not need the file writers.
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:

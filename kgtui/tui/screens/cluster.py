@@ -83,8 +83,8 @@ class Playback:
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
-    # With BLANK, the background is one plain color. Otherwise, for each changed line, Textual renders the whole widget
-    # behind it.
+    # BLANK makes the background one plain color. Without it, Textual renders the whole background widget for each
+    # changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -110,7 +110,7 @@ class ClusterScreen(Screen[None]):
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
         """Create a screen on one cluster, with the groups arranged as on the screen `like`.
 
-        For a recording that is opened over a live screen, also the cursor and the pane in front are the same.
+        If a recording is opened over a live screen, the cursor and the pane in front are copied from `like` as well.
         """
         # Set this class now instead of at the first snapshot, because each change of a class recomputes all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")

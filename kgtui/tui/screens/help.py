@@ -50,7 +50,7 @@ class HelpScreen(ModalScreen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """Create a text to scroll."""
+        """Create the text in a scrollable container."""
         with VerticalScroll(id="sheet") as sheet:
             sheet.border_title = "Keys and filter"
             sheet.border_subtitle = "esc closes"

@@ -35,7 +35,7 @@ class MainScreen(ClusterScreen):
 
     def run_action_by_id(self, action_id: str) -> None:
         """Run an action of the table, or show why it is unavailable."""
-        # Keys that arrive in one burst run before the tree's message about the first of them is handled.
+        # In a burst of keys, this key may run before the tree's message about an earlier cursor move is handled.
         if self.group != self.group_tree.group:
             self.group = self.group_tree.group
             self.update_monitor()

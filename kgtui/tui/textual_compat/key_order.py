@@ -1,9 +1,9 @@
 """Handle keys in the order in which they were typed, even when one of them moves the focus.
 
-Textual 8.2.8 gives each widget its own queue and forwards a key to the widget that has the focus at that time. Of keys
-that arrive in one burst (typed fast over a slow line, or pasted), the later ones are forwarded while the first, which
-moves the focus, still waits in a queue: letters get lost or change places. Therefore a key is held back here until the
-widgets concerned have handled the one before it.
+Textual 8.2.8 gives each widget its own queue and forwards a key to the widget that has the focus at that time. If keys
+arrive in one burst (typed fast over a slow connection, or pasted) and the first key moves the focus, Textual forwards
+the others before the focus has moved, and letters get lost or change places. Therefore this module holds each key back
+until the widgets have handled the key before it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often the queues from the widget up to the app are waited for: the key, its message, and the message after it."""
+"""Times to wait for all queues from the widget to the app: for the key, its message, and the message after that."""
 
 HOLD_TIMEOUT = 0.3
 """Maximum time that a key is held back, in seconds, so that keys do not wait forever for a busy widget."""
@@ -32,7 +32,7 @@ HOLD_TIMEOUT = 0.3
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that leave the focus where it is, so that the next key need not wait."""
+"""Keys that never move the focus. A key that follows one of them is not held back."""
 
 
 class KeyOrder:
@@ -67,7 +67,7 @@ class KeyOrder:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
         if self._held:
-            # Let the app call this function, so that the app also handles an exception that the action of the key raises.
+            # Let the app call this function, so that the app also handles an exception from the action of the key.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

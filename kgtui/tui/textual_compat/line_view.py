@@ -1,7 +1,7 @@
 """A scroll view of lines whose number can change without a layout of the screen.
 
 In Textual 8.2.8, setting `virtual_size` lays out and repaints the whole screen, and so does a scroll bar that appears
-or disappears: tens of milliseconds, and of kilobytes over a slow line, at each step of the cursor.
+or disappears. This would take tens of milliseconds and write tens of kilobytes at each step of the cursor.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class LineView(StyleCache, ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines of the window, most of them from the cache.
 
-        Textual asks for all of them whenever something beside one of them changes.
+        Textual requests all lines whenever a cell beside one of the lines changes.
         """
         cache = self._line_cache
         for y in crop.line_range:

@@ -100,8 +100,8 @@ class GroupTitle(LineWidget):
 class PaneTabs(LineWidget):
     """The titles of the panes; a click brings a pane to the front.
 
-    This is one line instead of Textual's tabs, because those are a dozen widgets, which delay the first frame and slow
-    down every other.
+    This is one line, because Textual's tabs consist of a dozen widgets, which would delay the first frame and slow down
+    all others.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
