@@ -59,7 +59,7 @@ async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None
 
 
 async def test_a_longer_duration_in_the_header_needs_no_layout(tmp_path: Path) -> None:
-    """A layout writes several kilobytes to the terminal."""
+    """The header changes without a layout, because a layout writes several kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -285,7 +285,7 @@ async def test_missing_groups_and_permissions_are_explained(tmp_path: Path) -> N
 
 
 async def test_keys_are_remapped_by_action_id(tmp_path: Path) -> None:
-    """An id that no action has is named in a notice."""
+    """A notice names each configured id that is not the id of an action."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)

@@ -26,7 +26,7 @@ async def test_the_palette_applies_a_preset(tmp_path: Path) -> None:
 
 
 async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> None:
-    """Presets come in order of their names, without invalid ones; the name is shown beside the filter."""
+    """Valid presets appear in the order of their names, and the name of the preset is shown beside the filter."""
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

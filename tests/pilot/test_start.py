@@ -105,7 +105,7 @@ async def test_ctrl_c_copies_selected_text(tmp_path: Path) -> None:
 
 
 async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
-    """With configured clusters but no default, the screen explains only how to set the default."""
+    """If clusters are configured without a default, the screen explains only how to set the default."""
 
     async def another(name: str) -> Session:
         return session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
