@@ -65,7 +65,7 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Find out the result of deletes of earlier sessions that were never logged as finished; log and show it.
+    """Check the deletes that earlier sessions did not log as finished, then log and show their results.
 
     A read-only session does nothing, because it may not write the log. After an error, the next start tries again.
     """

@@ -187,7 +187,7 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # A combining mark without its letter would be drawn over the ellipsis.
+    # Drop leading combining marks: without its letter, such a mark would be drawn over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]

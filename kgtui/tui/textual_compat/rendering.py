@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class StyleCache(Widget):
     """A widget that draws its own lines, with computed styles that stay cached until the theme or the focus changes.
 
-    Textual 8.2.8 caches them too, but clears its cache on every refresh; computing a style costs more than drawing a
-    line with it.
+    Textual 8.2.8 also caches styles, but clears its cache on every refresh. To compute a style takes longer than to
+    draw a line with it.
     """
 
     _base_style: Style | None = None
@@ -66,8 +66,8 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """A widget whose own new size does not cause another layout of the screen, as it does in Textual 8.2.8.
 
-    Only for widgets whose content always fits. It must be the last of the base classes, because Textual takes the
-    default styles from the first.
+    Use this class only for widgets whose content always fits. It must be the last of the base classes, because Textual
+    takes the default styles from the first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))

@@ -1,10 +1,11 @@
 """A terminal driver that writes fewer bytes per frame and survives the loss of the terminal.
 
 Textual 8.2.8 ends each run of cells with a reset and begins the next with its whole style, about 40 bytes, which takes
-long over a slow line. Most neighboring runs differ in one color, so only that color is written, and none for blanks.
+long over a slow line. Most neighboring runs differ in one color, so this driver writes only that color, and no text
+color for blanks.
 
-Its writer thread dies of the first error that the terminal reports. The following frames then fill the thread's queue,
-and the program hangs when it adds one more.
+Textual's writer thread ends at the first error that the terminal reports. The following frames then fill the queue of
+the thread, and the program hangs as soon as the queue is full.
 """
 
 from __future__ import annotations
