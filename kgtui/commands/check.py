@@ -47,8 +47,7 @@ A group without members is in error too while it has unread records; not:state:E
 With --lake, --for says how much of the recording before --at is judged, and the command does not wait.
 
 Exit codes: 0 success; 1 a verdict is as bad as --fail-on says, a part could not be read, or no group matches;
-2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch.
-"""
+2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
