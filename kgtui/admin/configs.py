@@ -78,7 +78,7 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Read the retention time of topics and of the offsets of Empty groups from the first broker that answers."""
+    """Ask brokers, until one answers, how long topics keep records and brokers keep the offsets of Empty groups."""
     seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []

@@ -32,7 +32,7 @@ V = TypeVar("V")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the faults that say that a coordinator does not answer at all."""
+"""Names of the faults which mean that a coordinator did not answer at all."""
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
 """The steps of a read. In a recording, each fault is stored with the name of the step in which it occurred."""

@@ -50,7 +50,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
     state, count = description.state, description.member_count
     if state in group_type.deletable_states:
         if count is None:
-            return "the broker withheld its members"
+            return "the broker withheld the members of the group"
         return f"the broker reports it as {state} but with {_members(count)}" if count else None
     if state == DEAD:
         return "Dead: its coordinator is removing it or does not know it"

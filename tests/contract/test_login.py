@@ -103,7 +103,7 @@ async def test_no_secret_is_in_the_debug_log(
 
 @pytest.mark.broker
 async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> None:
-    """The test uses the plaintext listener, because all SASL listeners support every mechanism of `MECHANISMS`."""
+    """It uses the plaintext listener, which supports no SASL mechanism; all SASL listeners support every mechanism."""
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
     assert "does not ask for a login there" in reason

@@ -183,7 +183,7 @@ FORECAST = table(
     Column("loss_seconds", "double", "seconds until unread records expire; of a group the smallest of its partitions"),
     Column("loss_at", "timestamp", "when unread records will expire; null as loss_seconds"),
     Column(
-        "loss_basis", "string", "`retention` of the topic, or `log start` (recent movement of the log start offset)"
+        "loss_basis", "string", "basis of `loss_at`: `retention` (of the topic) or `log start` (its recent movement)"
     ),
     Column("loss_at_most", "boolean", "true if records may expire earlier, because they may be older than the data"),
     Column("at_risk", "boolean", "whether unread records will expire before they are read; null if unknown"),

@@ -25,7 +25,7 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Value of the column `about`, by the part of the record type's name after `_GROUP_`. For other names it is `other`."""
+"""The end of a record type's name, after `_GROUP_`, → the value of the column `about`. Other names give `other`."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 """Names of Kafka's `MemberState` by number, for consumer and streams groups. In share groups it is always STABLE."""

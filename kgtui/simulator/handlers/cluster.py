@@ -193,9 +193,9 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return the error code for a key whose coordinator cannot be found; 0 for the key of a group.
+    """Return 0 if a coordinator can be found for the key, and the error code otherwise.
 
-    The simulated cluster has no coordinators of transactions and of share state.
+    Only groups have coordinators here: the simulated cluster has no transaction coordinators and no share coordinators.
     """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST

@@ -268,7 +268,7 @@ async def test_unreadable_lag_history_is_reported(tmp_path: Path, lake: Path, mo
         await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_message_names_the_package_extra_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "deltalake" else object())
     recording.missing_library.cache_clear()
     try:

@@ -16,8 +16,8 @@ from tests.scripted import ScriptedAdmin, member
 READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds"}
 
 
-async def test_allowed_group_has_its_loss(admin: ScriptedAdmin) -> None:
-    """A partition without a committed offset is not part of the loss."""
+async def test_plan_states_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
+    """Partitions without a committed offset do not count as lost."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),

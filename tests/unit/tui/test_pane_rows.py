@@ -92,7 +92,7 @@ def test_column_is_as_wide_as_its_widest_value_up_to_max_width() -> None:
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_columns_of_high_rank_are_dropped_and_numbers_never_cut() -> None:
+def test_least_important_columns_are_dropped_first_and_numbers_stay_whole() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
