@@ -23,11 +23,11 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui record`."""
-    parser.add_argument("lake", metavar="LAKE", help="the folder to record into; created if needed")
     from kgtui.history.options import RecorderOptions
 
     defaults = RecorderOptions()
     interval, flush, keep = f"{defaults.interval:g}s", f"{defaults.flush:g}s", f"{defaults.keep_days}d"
+    parser.add_argument("lake", metavar="LAKE", help="the folder to record into; created if needed")
     parser.add_argument(
         "--interval", default=interval, metavar="TIME", help=f"time between two reads of every group ({interval})"
     )
