@@ -165,7 +165,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_retention_is_known_only_for_deletion_by_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_is_known_only_for_topics_that_delete_by_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])

@@ -113,7 +113,7 @@ async def test_a_deleted_topic_is_reported_without_another_request() -> None:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_missing_partition_has_an_unknown_bound() -> None:
+async def test_log_bounds_of_a_partition_that_does_not_exist_are_none() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -147,7 +147,7 @@ async def test_a_leaderless_partition_is_reported_after_a_few_attempts() -> None
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_one_known_bound_is_kept_if_the_other_fails(failed: int, known: PartitionBounds) -> None:
+async def test_a_log_start_is_kept_if_the_log_end_fails_and_vice_versa(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
@@ -163,7 +163,7 @@ async def test_a_silent_leader_affects_only_its_partitions() -> None:
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_log_bounds_raise_only_if_nothing_could_be_read() -> None:
+async def test_reading_log_bounds_raises_only_if_every_request_failed() -> None:
     logs = Logs()
     logs.pool.unreachable = [UnreachableError("gone")]
     with pytest.raises(UnreachableError):

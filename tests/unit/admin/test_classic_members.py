@@ -139,7 +139,7 @@ def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
     return schema_registry.Identity(1, host, 8081, eligible)
 
 
-def test_registry_nodes_name_their_leader() -> None:
+def test_schema_registry_members_report_their_leader() -> None:
     assigned = schema_registry.encode_assignment(schema_registry.Assignment(1, 0, "m-0", node("a")))
     nodes = classic(
         "sr",
@@ -152,7 +152,7 @@ def test_registry_nodes_name_their_leader() -> None:
     ]
 
 
-def test_registry_nodes_may_lack_a_leader_or_an_assignment() -> None:
+def test_schema_registry_members_may_have_no_leader_or_no_assignment() -> None:
     no_leader = schema_registry.encode_assignment(
         schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
     )

@@ -226,7 +226,7 @@ async def test_state_dead_from_an_old_broker_is_checked_in_the_list() -> None:
 
 
 @pytest.mark.parametrize("version", [5, 6])
-async def test_hostile_ids_are_described_or_not_found(version: int) -> None:
+async def test_strange_group_ids_are_described_or_reported_as_not_found(version: int) -> None:
     cluster = Cluster(dict.fromkeys(HOSTILE, ("classic", "Empty")), versions={"DescribeGroups": version})
     answer = await cluster.admin.describe_groups(HOSTILE)
     assert types_by_group(answer) == dict.fromkeys(HOSTILE, ("classic", "Empty", True))

@@ -254,7 +254,7 @@ async def test_applying_differences_works_for_rows_in_any_order(
 
 
 async def test_an_id_that_looks_like_encoded_rows_hides_no_group() -> None:
-    """Bytes of a known row within the id of another group must not be skipped."""
+    """Rows that equal a row of the last list are skipped, but not a group id that contains such a row's bytes."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -81,7 +81,7 @@ async def test_up_to_200_small_groups_share_a_request() -> None:
 
 
 async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer should contain about 20,000 partitions at most."""
+    """A response should contain at most about 20,000 partitions."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -188,7 +188,7 @@ async def test_a_lost_connection_affects_only_its_single_group_request() -> None
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_brokers_without_all_topics_requests_are_not_supported() -> None:
+async def test_offset_fetch_before_version_2_is_a_not_supported_fault() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -227,7 +227,7 @@ async def test_share_offsets_without_start_or_lag_are_none(version: int, lag: in
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_a_broker_without_share_offsets_is_not_supported(how: str) -> None:
+async def test_share_offsets_of_an_old_broker_are_a_not_supported_fault(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

@@ -181,7 +181,7 @@ async def test_the_lag_is_computed_without_log_starts() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_committed_ends_are_read_only_where_an_offset_is_committed() -> None:
+async def test_committed_ends_skips_partitions_without_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -193,7 +193,7 @@ async def test_committed_ends_are_read_only_where_an_offset_is_committed() -> No
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_a_failed_call_becomes_group_faults_only_on_request(separately: bool) -> None:
+async def test_a_failed_call_raises_unless_separate_faults_are_requested(separately: bool) -> None:
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -228,7 +228,7 @@ async def test_a_silent_coordinator_affects_only_its_own_groups() -> None:
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_the_steps_of_a_deadline_share_the_time_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_a_deadline_is_divided_equally_among_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("kgtui.admin.deadline.time.monotonic", lambda: now)
     deadline = Deadline(12, steps=3)

@@ -204,7 +204,7 @@ async def test_a_group_without_coordinator_has_a_fault() -> None:
     assert script.times("b") == 0
 
 
-async def test_the_router_raises_only_if_nothing_could_be_read() -> None:
+async def test_router_raises_only_if_every_request_failed() -> None:
     gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
     with pytest.raises(UnreachableError):
         await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
