@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kgtui.errors import LakeError
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
-from kgtui.lake.schemas import BASELINE, COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
+from kgtui.lake.schemas import COMMITS, GOLD, GROUP_EVENTS, POLLS, REBALANCES
 from kgtui.lake.tables import StoredTable
 from kgtui.model.text import visible
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
 """Tables whose row counts show new data; a flush of the recorder writes `polls` last."""
-
-_LAST = BASELINE
-"""The gold table that the pipeline writes last."""
 
 RowCounts = dict[str, dict[str, int]]
 """Table → day → number of rows."""
@@ -58,7 +55,8 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days to recompute: none without new rows, otherwise all from the first day with new rows.
 
-    The newest day with gold rows is recomputed too. All days are pending when a gold table was removed.
+    The newest computed day is recomputed too. All days are pending when a gold table is missing or was created again,
+    and when no complete run has stored its row counts.
 
     Raises:
         LakeError: a table cannot be read.
@@ -66,20 +64,20 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     try:
         rows = {table.title: _row_counts(table) for table in _existing_tables(folder, *_SOURCES)}
         tables = _table_ids(folder)
-        computed_days = [day for table in _existing_tables(folder, _LAST) for day in table.rows_by_day()]
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {visible(str(error))}") from error
-    stored_state = _load_state(folder)
-    days = sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
-    if computed_days and stored_state.get("tables", tables) == tables:
-        first = max(computed_days)
-        if "rows" in stored_state:
-            grown = _days_with_new_rows(rows, stored_state["rows"])
-            if not grown:
-                return PendingDays(folder, (), rows)
-            first = min(first, *grown)
+    stored = _load_state(folder)
+    days = _days(rows)
+    if "rows" in stored and stored.get("tables") == tables and len(tables) == len(GOLD):
+        changed = _days_with_new_rows(rows, stored["rows"])
+        first = min([*changed, *_days(stored["rows"])[-1:]]) if changed else date.max
         days = [day for day in days if day >= first]
     return PendingDays(folder, tuple(days), rows)
+
+
+def _days(rows: RowCounts) -> list[date]:
+    """Return the days of some row counts in ascending order."""
+    return sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
 
 
 def _days_with_new_rows(now: RowCounts, before: RowCounts) -> list[date]:

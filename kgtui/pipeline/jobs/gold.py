@@ -1,7 +1,7 @@
 """The gold job: recompute the gold tables for the days whose recorded or silver rows have changed.
 
-To add a gold table, define it in `kgtui/lake/schemas/gold.py`, write its transform in `transforms`, and register it in
-`BUILDERS` before `BASELINE`.
+To add a gold table, define it and add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in
+`transforms`, and add the function that computes its rows to `BUILDERS`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgtui.lake.schemas import (
     POLLS,
     REBALANCES,
 )
-from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION, cleanup, decoded_activity, recorded_activity
@@ -185,14 +185,14 @@ def _baseline(inputs: GoldInputs) -> DataFrame:
 
 
 BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
-    LAG: _lag,  # first, because the tables churn, forecast and baseline are computed from it
+    LAG: _lag,
     HEALTH: _health,
     CHURN: _churn,
     CLEANUP: _cleanup,
     FORECAST: _forecast,
-    BASELINE: _baseline,  # last, because a day counts as up to date if this table has rows of the day
+    BASELINE: _baseline,
 }
-"""For each gold table, the function that computes its rows. The tables are written in this order."""
+"""For each gold table, the function that computes its rows. The tables are written in the order of `GOLD`."""
 
 
 def gold(
@@ -211,8 +211,8 @@ def gold(
     if not days:
         return
     inputs = GoldInputs(lake, days[0], options)
-    for table, build in BUILDERS.items():
-        _write(lake, days, on_progress, table, build(inputs))
+    for table in GOLD:
+        _write(lake, days, on_progress, table, BUILDERS[table](inputs))
     inputs.release()
 
 

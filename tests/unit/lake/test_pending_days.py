@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -101,28 +102,43 @@ def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
     assert pending_days(folder).days == ()
 
 
-def test_without_state_file_only_the_newest_day_is_pending(folder: LakeFolder) -> None:
+def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> None:
     make(folder)
     memory = folder.path / "_checkpoints" / "gold.json"
     assert memory.stat().st_mode & 0o077 == 0
     memory.write_text("{")
-    assert pending_days(folder).days == (SECOND,)
+    assert pending_days(folder).days == (FIRST, SECOND)
 
 
 def test_interrupted_run_is_repeated(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
-    for table in GOLD[:-1]:
+    for table in GOLD:
         write(folder, table, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder) -> None:
+@pytest.mark.parametrize("table", GOLD, ids=lambda table: table.name)
+def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Table) -> None:
     make(folder)
-    for table in (CHURN, BASELINE):
-        path = folder.table(table.name, table.layer)
-        path.rename(path.with_name(f"{table.name}-elsewhere"))
-        assert pending_days(folder).days == (FIRST, SECOND)
-        assert make(folder) == (FIRST, SECOND)
+    path = folder.table(table.name, table.layer)
+    path.rename(path.with_name(f"{table.name}-elsewhere"))
+    assert pending_days(folder).days == (FIRST, SECOND)
+    assert make(folder) == (FIRST, SECOND)
+    assert pending_days(folder).days == ()
+
+
+def test_gold_table_of_a_newer_kgtui_makes_all_days_pending(
+    folder: LakeFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(folder)
+    monkeypatch.setattr("kgtui.lake.pending_days.GOLD", (*GOLD, replace(CHURN, name="added")))
+    assert pending_days(folder).days == (FIRST, SECOND)
+
+
+def test_computed_tables_without_rows_leave_no_day_pending(folder: LakeFolder) -> None:
+    create_tables(folder, GOLD)
+    pending_days(folder).mark_done()
+    assert pending_days(folder).days == ()
 
 
 def test_run_killed_while_creating_a_table_is_repeated(folder: LakeFolder) -> None:
