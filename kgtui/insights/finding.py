@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 Value = str | int | float | bool | datetime | None
-"""A value in a row of evidence; None is unknown."""
+"""A value in a row of evidence; None if the value is unknown."""
 
 
 class Kind(Enum):
-    """What a finding is about, from the most to the least urgent."""
+    """The kinds of findings. The most urgent kind is defined first."""
 
     UNHEALTHY = "unhealthy"
     AT_RISK = "data at risk"
@@ -32,12 +32,12 @@ class Kind(Enum):
 
     @property
     def rank(self) -> int:
-        """Position among all kinds; 0 is the most urgent."""
+        """Index in the order of urgency; the most urgent kind has index 0."""
         return list(Kind).index(self)
 
     @property
     def table(self) -> str:
-        """The gold table that findings of this kind come from."""
+        """The gold table, as `layer/name`, from which findings of this kind are computed."""
         return _TABLES[self]
 
 
@@ -60,7 +60,7 @@ class Severity(Enum):
 
     @property
     def rank(self) -> int:
-        """Position among all severities; 0 is the worst."""
+        """Index in the order of severity; the worst severity has index 0."""
         return list(Severity).index(self)
 
 
@@ -69,8 +69,10 @@ class Evidence:
     """Rows of a gold table that support a finding.
 
     Attributes:
-        table: `layer/name`.
-        more: number of further rows that are left out.
+        table: the gold table, as `layer/name`.
+        columns: names of the columns that are shown.
+        rows: values of these columns, one tuple per row.
+        more: number of further rows that support the finding and are left out of `rows`.
     """
 
     table: str
@@ -85,13 +87,14 @@ class Finding:
 
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.
-        groups: the group, or the groups of the family.
-        what: description without the subject; ids in it are unchanged and may contain control characters.
-        since: start, in seconds since the epoch; None if unknown.
-        since_at_least: whether it may have started earlier, before the recording.
+        groups: ids of the group, or of all groups of the family.
+        what: what is wrong, without the subject; ids in the text are unchanged and may contain control characters.
+        since: when the problem started, in seconds since the epoch; None if unknown.
+        since_at_least: whether the problem may have started before `since`, because the recording began later.
         advice: what to do next.
-        command: words of a command line that does it, or shows more.
-        weight: orders findings of one kind and severity; the largest comes first.
+        command: words of a command line that follows the advice or shows details of the group.
+        family: whether the subject is a family of groups.
+        weight: findings of the same kind and severity are sorted by weight; the largest comes first.
     """
 
     kind: Kind
@@ -109,7 +112,7 @@ class Finding:
 
     @property
     def urgency(self) -> tuple[int, int, float, str]:
-        """Sort key that puts the most urgent finding first; every warning comes before any note."""
+        """Sort key that puts the most urgent finding first. Severity counts more than the kind of finding."""
         return (self.severity.rank, self.kind.rank, -self.weight, self.subject)
 
 
@@ -119,7 +122,7 @@ class Insights:
 
     Attributes:
         findings: most urgent first.
-        tables: ages of all gold tables, also of those that are missing.
+        tables: state and age of every gold table, including tables that do not exist.
         as_of: the time that counts as now, in seconds since the epoch; None if all tables are empty.
     """
 
@@ -129,16 +132,16 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Tables that are missing or cannot be read, so that their findings are missing too."""
+        """Gold tables that do not exist or cannot be read. Findings that would come from them are missing."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether the table of a kind can be read; without it nobody knows whether there are such findings."""
+        """Return whether findings of a kind can be known, which is the case if their gold table can be read."""
         return all(table.table != kind.table for table in self.missing)
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return how long a finding has lasted, such as `4 h`; empty if unknown or shorter than a second."""
+    """Return how long a problem has lasted, such as `4 h`, or an empty text if unknown or less than a second."""
     if finding.since is None or as_of is None or as_of - finding.since < 1:
         return ""
     return duration(as_of - finding.since)
@@ -173,7 +176,7 @@ FAMILY: FindingField = Field(
     "family", "FAMILY", "boolean", "whether the subject is a family of groups", lambda finding: finding.family
 )
 GROUPS: FindingField = Field(
-    "groups", "GROUPS", "array", "the group, or the groups of the family", lambda finding: finding.groups,
+    "groups", "GROUPS", "array", "id of the group, or ids of all groups of the family", lambda finding: finding.groups,
     format=", ".join, encode=list,
 )  # fmt: skip
 WHAT: FindingField = Field("what", "WHAT", "string", _RULES, lambda finding: finding.what)
@@ -181,12 +184,16 @@ SINCE: FindingField = Field(
     "since", "SINCE", "timestamp", "gold tables", lambda finding: finding.since, format=rfc3339, encode=rfc3339
 )
 SINCE_AT_LEAST: FindingField = Field(
-    "since_at_least", "AT LEAST", "boolean", "whether it may have begun before the recording",
+    "since_at_least", "AT LEAST", "boolean", "whether the problem may have begun before `since`",
     lambda finding: finding.since_at_least,
 )  # fmt: skip
 ADVICE: FindingField = Field("advice", "ADVICE", "string", _RULES, lambda finding: finding.advice)
 COMMAND: FindingField = Field(
-    "command", "COMMAND", "string", "the command line that follows the advice", lambda finding: join(finding.command)
+    "command",
+    "COMMAND",
+    "string",
+    "command line that follows the advice or shows details",
+    lambda finding: join(finding.command),
 )
 EVIDENCE: FindingField = Field(
     "evidence", "EVIDENCE", "object", "gold tables", lambda finding: finding.evidence, encode=_evidence_object

@@ -24,7 +24,7 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: Path | str) -> Insights:
-    """Return all findings of a lake, as of the end of its gold tables.
+    """Return all findings of a lake. The time that counts as now is the end of the data in its gold tables.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -33,7 +33,11 @@ def read_insights(path: Path | str) -> Insights:
 
 
 def find_insights(gold: Gold) -> Insights:
-    """Return all findings of gold tables. Raises `LakeError` as `read_insights`."""
+    """Return all findings in the gold tables.
+
+    Raises:
+        LakeError: none of the gold tables can be read.
+    """
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -42,7 +46,8 @@ def find_insights(gold: Gold) -> Insights:
             "create them with kgtui pipeline run --lake LAKE"
         )
     readable = {age.table for age in ages if age.is_readable}
-    # Only `lag` and `health` are updated with every run; `cleanup` covers whole days and `churn` whole hours.
+    # The end of `lag` and `health` counts as now, because every run of the pipeline extends these two tables. `cleanup`
+    # covers whole days and `churn` whole hours; their ends count only if `lag` and `health` have no rows.
     frequent = [
         age.covered_to
         for age in ages
@@ -77,7 +82,7 @@ def _findings(gold: Gold, readable: set[str], now: float) -> list[Finding]:
 
 
 def _forecast(gold: Gold) -> list[GoldRow]:
-    """Return the forecasts of the newest hour, or of the hour before for groups without a trend yet."""
+    """Return the newest forecast of each group. If it has no trend yet, return that of the hour before instead."""
     last = gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
@@ -92,7 +97,8 @@ def _forecast(gold: Gold) -> list[GoldRow]:
     return [row for row in rows if row["hour"] == hours.get(row["group"])]
 
 
-# Nearly all of 100,000 groups are healthy: these filters skip their rows before they are converted.
+# Nearly all groups are healthy, and there may be 100,000. These filters let pyarrow skip the rows of healthy groups, so
+# that they are not converted to Python objects.
 
 
 def _not_ok(column: Callable[[str], Any]) -> Any:

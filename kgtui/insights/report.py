@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 DEFAULT_INTERVAL = 14 * 86_400.0
-"""Longest time that a report covers unless the user asks for more, in seconds before its end."""
+"""Default length of the interval that a report covers, in seconds before its end."""
 
 MAX_PLOTTED_GROUPS = 60
-"""Groups with plots of their lag and rates; further groups have none, so that the page stays below 5 MB."""
+"""Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
 
 MAX_BAR_ROWS = 40
-"""Groups in the plot of episodes."""
+"""Maximum number of groups in the plot of episodes, which has one row of bars per group."""
 
 MAX_ID_LENGTH = 160
-"""Characters of an id that the page shows; Kafka allows ids of 32,767 bytes."""
+"""Maximum number of characters of an id on the page; longer ids, up to 32,767 bytes in Kafka, are shortened."""
 
 _MAX_LABEL_LENGTH = 28
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
@@ -55,9 +55,10 @@ class Episode:
 
     Attributes:
         worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND.
-        since, until: seconds since the epoch; `until` is the end of the last window with this status.
-        ongoing: whether it lasts until the end of the gold tables.
-        max_lag: largest lag in records; None if unknown.
+        since, until: seconds since the epoch. `until` is the end of the last window of table `health` in which the
+            group was unhealthy.
+        ongoing: whether the group is still unhealthy in the newest window of table `health`.
+        max_lag: largest lag of the group in this time, in records; None if unknown.
     """
 
     group: str
@@ -77,8 +78,8 @@ class Report:
         cluster: id of the cluster; None if the recording has none.
         since, until: interval that the plots cover, in seconds since the epoch.
         made_at: when the report was built, in seconds since the epoch.
-        lag_histories: group → lag and rates, for groups with findings or episodes.
-        episodes: newest first.
+        lag_histories: group id → its lag and rates; at most `MAX_PLOTTED_GROUPS` groups with findings or episodes.
+        episodes: time spans in which groups were unhealthy, newest first.
         groups: number of groups at the end of the gold tables.
     """
 
@@ -97,10 +98,14 @@ class Report:
 
 
 def build_report(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
-    """Build a report. Findings are as of the end of the gold tables; episodes and plots cover the interval.
+    """Build a report of a lake.
+
+    The findings are those at the end of the gold tables. Episodes and plots cover the interval from `since` to `until`.
 
     Args:
-        made_at, since, until: seconds since the epoch. By default the last `DEFAULT_INTERVAL`.
+        made_at: when the report is built, in seconds since the epoch.
+        since: seconds since the epoch; by default `DEFAULT_INTERVAL` before `until`.
+        until: seconds since the epoch; by default the end of the gold tables.
 
     Raises:
         LakeError: the lake or its gold tables cannot be read, or they are empty.
@@ -200,7 +205,7 @@ def render_page(report: Report, version: str) -> bytes:
 
 @cache
 def _environment() -> tuple[Any, type[str]]:
-    """Return the Jinja2 environment with all filters, and the class of markup that is not escaped again."""
+    """Return the Jinja2 environment with all filters, and the class that marks text as HTML that needs no escaping."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup, escape
@@ -257,7 +262,7 @@ def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
 
 
 def _cell(value: float | bool | datetime | None) -> str:
-    """Format a value of a table that is not text."""
+    """Format a number, boolean or time in a cell of a table."""
     if value is None:
         return _UNKNOWN
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Draw the plots of the report with matplotlib, as SVG elements that can stand inside an HTML page.
+"""Draw the plots of the report with matplotlib, as SVG elements to embed in an HTML page.
 
-The SVG has no script, no link and no id. Its colors are CSS variables of the page, so that one drawing serves light and
-dark mode.
+The SVG contains no script, no link and no `id` attribute. Its colors are CSS variables of the page, so that the same SVG
+fits light and dark mode.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 MAX_POINTS = 380
-"""Points of one line; of a longer series only the largest value of each interval is drawn."""
+"""Approximate maximum number of points in a line. A longer series is divided into intervals, and only the largest value
+of each interval is drawn."""
 
 _WIDTH = 9.5
-"""Width of a figure in inches; the page scales it to the width of the window."""
+"""Width of a figure in inches. The page scales figures to the width of the browser window."""
 
 _BAR_HEIGHT = 0.22
 """Height of one row of the bar chart, in inches."""
 
 _LABEL_MARGIN = 0.25
-"""Left part of the bar chart that holds the group ids, as a fraction of the width."""
+"""Width of the space for group ids on the left of the bar chart, as a fraction of the width of the figure."""
 
 _SHORTEST_BAR = 0.003
-"""Shortest bar that can still be seen, as a fraction of the time axis."""
+"""Minimum length of a bar, so that short episodes can be seen, as a fraction of the time axis."""
 
-# matplotlib draws with these colors; `_to_markup` replaces them by the CSS variables of the template.
+# matplotlib cannot draw with CSS variables. It draws with these placeholder colors, and `_to_markup` replaces each by
+# its CSS variable.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -51,12 +53,13 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Time labels for ticks that are years, months, days, hours, minutes or seconds apart; the second is for midnight."""
+"""Formats of tick labels for `ConciseDateFormatter`: for ticks that are years, months, days, hours, minutes or seconds
+apart. `_ROUND_TIMES` is for ticks at the start of the next larger unit, such as hours at midnight."""
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
-"""Beginnings of the names of style properties that the page needs; fonts come from its stylesheet."""
+"""Prefixes of the style properties that stay in the SVG. Fonts come from the stylesheet of the page."""
 
 
 class Bar(NamedTuple):
@@ -65,7 +68,7 @@ class Bar(NamedTuple):
     Attributes:
         since, until: seconds since the epoch.
         is_error: draw it in the error color instead of the warning color.
-        tooltip: what a browser shows on hover; without control characters.
+        tooltip: text that a browser shows on hover; it must not contain control characters.
     """
 
     since: float
@@ -75,11 +78,12 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Draw the lag and the rates of one group over time, one above the other, and return the SVG element.
+    """Draw the lag of one group over time, and its rates below, and return the SVG element.
 
     Args:
-        since, until: ends of the time axis, in seconds since the epoch.
-        mark: time of a vertical line, such as the start of a finding; None for no line.
+        since, until: start and end of the time axis, in seconds since the epoch.
+        mark: time at which to draw a vertical line, such as the start of a finding, in seconds since the epoch; None
+            for no line.
     """
     figure = _new_figure(2.6)
     lag, rates = figure.subplots(2, 1, sharex=True)
@@ -105,8 +109,8 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
     """Draw when groups were unhealthy, one row of bars per group, and return the SVG element.
 
     Args:
-        rows: label and bars of each row, from top to bottom; labels have no control characters.
-        since, until: ends of the time axis, in seconds since the epoch.
+        rows: label and bars of each row, from top to bottom; labels must not contain control characters.
+        since, until: start and end of the time axis, in seconds since the epoch.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
     figure = _new_figure(height)
@@ -122,7 +126,8 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # Ids from the cluster replace these labels in the finished SVG: matplotlib has no font for every character.
+    # The real labels, which contain group ids, replace `row 0`, `row 1`, … in the finished SVG, because the fonts of
+    # matplotlib lack many characters that an id may contain.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
@@ -133,9 +138,9 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Yield at most about `MAX_POINTS` points of a line, among them every peak.
+    """Yield at most about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
 
-    A value of NaN interrupts the line: where a value is None, and before each time in `breaks`.
+    Where a value is None, and before each time in `breaks`, a point with value NaN interrupts the line.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -175,7 +180,7 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    if alone:  # a line with a single point would be invisible
+    if alone:  # a line through a single point would be invisible
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 
 
@@ -197,11 +202,11 @@ def _set_time_axis(axes: Any, since: float, until: float) -> None:
 
 
 def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = None) -> str:
-    """Return the SVG element of a figure.
+    """Render a figure as an SVG element.
 
     Args:
-        description: what assistive technology reads aloud.
-        texts: label in the figure → its text in the page, and id of a shape → its tooltip.
+        description: text that screen readers read aloud.
+        texts: placeholder label in the figure → its replacement, and matplotlib id of a shape → its tooltip.
     """
     texts = texts or {}
     file = io.BytesIO()

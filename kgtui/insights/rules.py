@@ -1,6 +1,6 @@
-"""The rules that turn rows of gold tables into findings, one per kind of finding.
+"""The rules: one function per kind of finding, which reads rows of gold tables and returns findings.
 
-The rules are pure functions; their rows are those of `kgtui.lake.gold.Gold`.
+The rules are pure functions; `kgtui.lake.gold.Gold` reads the rows for them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Age of the oldest unread record, in seconds, below which a backlog is normal and not reported."""
+"""A backlog is not reported while its oldest unread record is younger than this, in seconds."""
 
 _RECENT = 2 * 3_600.0
-"""Time since the start of an hour with many rebalances, in seconds, within which a group still counts as flapping."""
+"""A group still counts as flapping for this time after the start of its last hour with many rebalances, in seconds."""
 
 MAX_EVIDENCE_ROWS = 12
-"""Rows of evidence per finding; further ones are only counted."""
+"""Maximum number of evidence rows of a finding; further rows are only counted."""
 
 FAR_FROM_NORMAL = 3.5
-"""Robust z-score from which a value is an outlier (Iglewicz and Hoaglin 1993)."""
+"""A value is an outlier if its robust z-score is at least this far from 0 (Iglewicz and Hoaglin 1993)."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""Smallest distance from normal, as a fraction of it; z-scores are large for any step in a constant series."""
+"""An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
+is not enough: in a nearly constant series it is large for every small change."""
 
 _SERIES = (
     ("rate_in", "input", "/s"),
@@ -57,7 +58,7 @@ _NO_MEMBERS = "the group has no members: start its consumers again, or delete it
 
 
 def instant(seconds: float) -> datetime:
-    """Convert seconds since the epoch to a datetime, as gold tables have it."""
+    """Convert seconds since the epoch to a datetime in UTC, the type of times in rows of gold tables."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -65,8 +66,8 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
     """Find groups whose verdict is worse than OK.
 
     Args:
-        rows: newest window of table `health`.
-        groups: group → its newest row of table `lag`.
+        rows: rows of the newest window in table `health`.
+        groups: group id → its newest row in table `lag`.
     """
     whole, partitions = _split_rows(rows)
     found = []
@@ -98,7 +99,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups that lost records, or will lose some, from the newest hour of table `forecast`."""
+    """Find groups with records that expired unread or will do so, from rows of the newest hour in table `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -127,7 +128,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity: the sooner records expire, the worse. An unknown time counts as now."""
+    """Return the severity: the sooner records expire, the worse. If the time is unknown, the severity is ERROR."""
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -146,10 +147,11 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Find backlogs that will be worked off, and backlogs that grow, from the newest hour of table `forecast`.
+    """Find backlogs that will be worked off, and backlogs that grow, from rows of the newest hour in table `forecast`.
 
     Args:
-        others: groups with a more severe finding, for which a growing backlog is not reported again.
+        groups: group id → its newest row in table `lag`.
+        others: ids of groups that have a more urgent finding; their growing backlogs are not reported in addition.
     """
     found = []
     for row in rows:
@@ -175,7 +177,12 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often, or did within a day, from table `churn`."""
+    """Find groups that rebalance unusually often, or did so earlier.
+
+    Args:
+        rows: rows of table `churn`; those of a quiet hour are ignored.
+        now: end of the gold tables, in seconds since the epoch.
+    """
     by_group: dict[str, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["hour"]):
         if row["flapping"]:
@@ -207,7 +214,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def _last_run_of_hours(hours: Sequence[GoldRow]) -> list[GoldRow]:
-    """Return the last consecutive hours; a single quiet hour in between does not count."""
+    """Return the last rows whose hours follow each other; a single missing hour in between is allowed."""
     stretch = [hours[-1]]
     for row in reversed(hours[:-1]):
         if (stretch[0]["hour"] - row["hour"]).total_seconds() > _RECENT:
@@ -217,7 +224,7 @@ def _last_run_of_hours(hours: Sequence[GoldRow]) -> list[GoldRow]:
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Split rows into those about whole groups, and group → those about its partitions."""
+    """Return the rows about whole groups, and a mapping from each group id to the rows about its partitions."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -229,7 +236,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(table: str, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return some columns of the first rows as evidence, and the number of further rows."""
+    """Return evidence with the given columns of the first `MAX_EVIDENCE_ROWS` rows and the number of further rows."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(table, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
@@ -240,10 +247,10 @@ def seconds_of(moment: datetime | None) -> float | None:
 
 
 def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
-    """Find groups whose lag or rates differ from earlier weeks, from the newest hour of table `baseline`.
+    """Find groups whose lag or rates differ from earlier weeks, from rows of the newest hour in table `baseline`.
 
     Args:
-        others: groups with a more severe finding; for them only an unusual input rate is reported.
+        others: ids of groups that have a more urgent finding; for them only an unusual input rate is reported.
     """
     found = []
     for row in rows:
@@ -271,7 +278,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     (group,),
                     "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} earlier)",
                     row["hour"].timestamp(),
-                    "find out whether this was intended: a campaign, a replay, a new release of producers or consumers",
+                    "find out whether this was intended: a campaign, a replay of old records, a new release",
                     evidence_of("gold/baseline", ("hour", *columns, "hours"), [row]),
                     ("kgtui", "show", group),
                     weight=most,
@@ -281,7 +288,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
 
 
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find unused groups, and families of unused groups, from the newest day of table `cleanup`."""
+    """Find unused groups, and families of unused groups, from rows of the newest day in table `cleanup`."""
     rows = list(rows)
     columns = ("name", "state", "type", "lag", "last_commit", "empty_since", "expires_at")
     found = []
@@ -319,7 +326,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the command line that deletes groups by their ids, or, if there are many, by their common prefix."""
+    """Return the words of a command line that deletes groups by id, or, if there are many, by their common prefix."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")

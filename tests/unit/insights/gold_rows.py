@@ -1,4 +1,7 @@
-"""Build gold tables from a few given values; all other columns are null or have their only valid value."""
+"""Build gold tables for tests from a few given values.
+
+All other columns are null, or have a fixed value where null is not allowed.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,18 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 11, 21, 16, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
-_HAVE_TO_BE: dict[str, Any] = {
+_NOT_NULL: dict[str, Any] = {
     "string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0, "date": NOW.date(), "timestamp": NOW,
 }  # fmt: skip
 _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour", BASELINE: "hour"}
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table."""
+    """Return a row of a gold table with the given values."""
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {
-        column.name: None if column.nullable else _HAVE_TO_BE[column.type] for column in table.columns
+        column.name: None if column.nullable else _NOT_NULL[column.type] for column in table.columns
     }
     made |= {"covered_from": NOW - HOUR, "covered_to": NOW, **values}
     made["day"] = made[_TIMES.get(table, "covered_to")].date()
@@ -39,7 +42,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
 
 
 def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
-    """Create a lake with these gold tables; tables that are not given are empty."""
+    """Create a lake in folder `path` with these rows in its gold tables, and return `path`."""
     folder = LakeFolder.of(path)
     folder.prepare()
     for table in GOLD:
@@ -50,7 +53,7 @@ def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
 
 
 def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) -> list[dict[str, Any]]:
-    """Return the lag history of a group whose lag grows by one per minute until now."""
+    """Return rows of table `lag`: the lag of a group grows by one record per minute until it is `lag` at `NOW`."""
     return [
         row(
             LAG, group=group, minute=NOW - timedelta(minutes=back), lag=lag - back, rate_in=2.0, rate_out=1.5,
@@ -61,7 +64,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
 
 def incidents() -> dict[Table, list[dict[str, Any]]]:
-    """Return gold rows with one incident of each kind."""
+    """Return rows for all gold tables from which each rule finds at least one problem."""
     old = NOW - 4 * HOUR
     return {
         LAG: [*lag_rows("pay"), *lag_rows("fraud"), *lag_rows("fill"), *lag_rows("calm", lag=59)],

@@ -1,4 +1,4 @@
-"""Findings of all kinds are read from gold tables in the order of urgency."""
+"""Rules find problems of all kinds in gold tables, and the most urgent finding comes first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
     assert all(age.written is not None for age in found.tables)
 
 
-def test_unhealthy_group_has_a_start_and_its_partitions(tmp_path: Path) -> None:
+def test_finding_of_an_unhealthy_group_lists_its_partitions(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, incidents())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -56,7 +56,7 @@ def test_groups_that_recovered_have_no_finding(tmp_path: Path) -> None:
     assert "was-ill" not in {finding.subject for finding in read_insights(write(tmp_path, incidents())).findings}
 
 
-def test_advice_for_a_group_without_members() -> None:
+def test_advice_says_that_a_group_has_no_members() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
     assert finding.what == "keeps committing the same offsets"
@@ -64,7 +64,7 @@ def test_advice_for_a_group_without_members() -> None:
     assert finding.evidence.rows
 
 
-def test_unused_groups_have_a_single_finding(tmp_path: Path) -> None:
+def test_unused_groups_have_no_further_findings(tmp_path: Path) -> None:
     rows = incidents()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -102,21 +102,21 @@ def test_large_family_is_deleted_by_its_prefix() -> None:
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_text_of_data_at_risk(values: dict[str, Any], what: str) -> None:
+def test_data_at_risk_text_says_what_expires_when(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_severity_grows_as_expiry_comes_nearer(hours: int, severity: Severity) -> None:
+def test_severity_is_worse_the_sooner_records_expire(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_forecast_without_trend_falls_back_to_the_hour_before(tmp_path: Path) -> None:
+def test_previous_forecast_is_used_until_the_new_one_has_a_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -137,11 +137,11 @@ def test_forecast_without_trend_falls_back_to_the_hour_before(tmp_path: Path) ->
     }
 
 
-def test_forecast_without_risk_gives_no_finding() -> None:
+def test_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_lost_records_come_before_records_that_will_expire() -> None:
+def test_expired_records_sort_before_records_that_will_expire() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -149,7 +149,7 @@ def test_lost_records_come_before_records_that_will_expire() -> None:
     assert [f.subject for f in sorted(at_risk(rows), key=lambda f: f.urgency)] == ["lost", "soon", "later"]
 
 
-def test_growing_backlog_is_reported_without_a_worse_finding() -> None:
+def test_growing_backlog_is_reported_unless_there_is_another_finding() -> None:
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -188,7 +188,9 @@ def test_flapping_now_is_worse_than_flapping_earlier() -> None:
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_text_of_unusual_lag_and_rates(values: dict[str, tuple[float, float, float]], what: str | None) -> None:
+def test_unusual_lag_and_rates_are_compared_with_normal_values(
+    values: dict[str, tuple[float, float, float]], what: str | None
+) -> None:
     told: dict[str, Any] = {}
     for name, (value, normal, deviation) in values.items():
         told |= {name: value, f"{name}_normal": normal, f"{name}_deviation": deviation}
@@ -198,12 +200,12 @@ def test_text_of_unusual_lag_and_rates(values: dict[str, tuple[float, float, flo
     )
 
 
-def test_groups_with_worse_findings_report_unusual_input_only() -> None:
+def test_unusual_lag_is_not_reported_next_to_another_finding() -> None:
     told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
 
-def test_findings_keep_hostile_ids_unchanged(tmp_path: Path) -> None:
+def test_findings_keep_markup_and_control_characters_in_ids(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
         rows = [
@@ -234,7 +236,7 @@ def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
         read_insights(tmp_path)
 
 
-def test_maintenance_does_not_change_the_age_of_tables(tmp_path: Path) -> None:
+def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
     write(write(tmp_path, incidents()), incidents())
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
@@ -249,7 +251,7 @@ def test_empty_gold_tables_have_no_findings(tmp_path: Path) -> None:
     assert (found.findings, found.as_of) == ((), None)
 
 
-def test_lag_history_breaks_where_polls_are_missing(tmp_path: Path) -> None:
+def test_lag_history_is_interrupted_where_polls_are_missing(tmp_path: Path) -> None:
     rows = lag_rows("g", minutes=4)
     rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
     rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]
@@ -268,7 +270,7 @@ def test_all_gold_tables_can_be_read(tmp_path: Path) -> None:
         assert set(gold.rows(table)[0]) == set(table.names)
 
 
-def test_findings_of_one_kind_sort_by_severity_then_weight() -> None:
+def test_findings_of_one_kind_are_sorted_by_severity_then_weight() -> None:
     rows = [row(HEALTH, group=name, window_start=NOW, status=status, worst="STOP", affected=1, lag=lag)
             for name, status, lag in (("warn", "WARN", 99), ("small", "ERR", 1), ("large", "ERR", 9))]  # fmt: skip
     found = sorted(unhealthy(rows, {}), key=lambda finding: finding.urgency)

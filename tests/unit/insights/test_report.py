@@ -1,4 +1,4 @@
-"""The HTML report shows all findings, and nothing in it can run or load anything."""
+"""The HTML report shows all findings; it contains no scripts and loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ TABLES = {"table", "thead", "tbody", "tr", "th", "td"}
 PLOTS = {"figure", "figcaption", "svg", "g", "path", "text"}
 
 ALLOWED = PAGE | TEXT | TABLES | PLOTS
-"""Elements that a page may have: none of them runs a script or loads anything."""
+"""HTML and SVG elements that the report may contain. None of them can run a script or load a resource."""
 
 
 class Reader(HTMLParser):
-    """Parser that checks that every element is closed, and collects elements, attributes and text."""
+    """Collects the elements, attributes, links and text of a page, and asserts that every element is closed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def about(group: str) -> Report:
 
 
 @pytest.mark.parametrize("group", HOSTILE)
-def test_hostile_ids_are_shown_as_text(group: str) -> None:
+def test_markup_and_control_characters_in_ids_are_harmless(group: str) -> None:
     reader = read(about(group))
     assert reader.tags <= ALLOWED
     assert not any(name.startswith("on") for name in reader.attributes)
@@ -137,7 +137,7 @@ def test_hostile_ids_are_shown_as_text(group: str) -> None:
 
 @settings(max_examples=20)
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_any_id_is_shown_as_text(group: str) -> None:
+def test_random_ids_add_no_elements_to_the_page(group: str) -> None:
     assert read(about(group)).tags <= ALLOWED
 
 
@@ -186,14 +186,14 @@ def test_page_lists_missing_tables(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_thinned_lines_break_where_a_value_is_unknown() -> None:
+def test_thinned_line_is_interrupted_where_a_value_is_unknown() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_plots_show_separate_stretches_and_single_points() -> None:
+def test_plot_shows_interrupted_lines_and_single_points() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -203,7 +203,7 @@ def test_plots_show_separate_stretches_and_single_points() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinning_keeps_the_peaks() -> None:
+def test_thinned_line_keeps_the_largest_value() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -213,7 +213,7 @@ def test_thinning_keeps_the_peaks() -> None:
 
 
 @pytest.mark.parametrize("days", [0.001, 0.3, 1, 5, 14, 400])
-def test_time_axes_have_a_few_labels(days: float) -> None:
+def test_time_axis_has_two_to_ten_labels(days: float) -> None:
     since = 1_795_000_000.0
     svg = plot_episodes([("pay", [Bar(since, since + 1, True, "STOP")])], since, since + days * 86_400)
     assert 2 <= svg.count("<text") - 1 <= 10
@@ -227,7 +227,7 @@ def test_plots_of_two_weeks_fit_into_a_page_of_five_megabytes() -> None:
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
 
 
-def test_error_names_a_missing_library(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_says_how_to_install_a_missing_library(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     report_module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(LakeError, match=r"pip install 'kgtui\[report\]'"):
