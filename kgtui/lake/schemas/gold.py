@@ -226,4 +226,4 @@ BASELINE = table(
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""All gold tables in the order in which they are computed. `lag` is first, because other tables are computed from it."""
+"""All gold tables in the order in which they are computed. `lag` is first, because other tables read it."""
