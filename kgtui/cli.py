@@ -85,14 +85,14 @@ def _sentence(error: KgtuiError) -> str:
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
     """Write a crash report, print where it is, and return the exit code."""
     from kgtui.commands.printing import notify
-    from kgtui.config import state_dir
+    from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report
     from kgtui.model.text import redact
 
     reason = redact(f"{type(error).__name__}: {error}".replace("\n", " "))[:_MOST_REASON_CHARACTERS]
     command = _without_values(words)
     try:
-        path = write_report(error, state_dir(), command)
+        path = write_report(error, state_folder().crashes, command)
     except OSError as failed:
         sys.stderr.write(report_of(error, command))
         notify(f"internal error: {reason} (the crash report could not be written: {failed.strerror or failed})")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
-from kgtui.actions.state_folder import sync_folder, write_new
+from kgtui.actions.private_files import sync_folder, write_new
 from kgtui.errors import UsageError
 from kgtui.model.rfc3339 import file_stamp, rfc3339
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgtui.actions.group_data import GroupData
-    from kgtui.actions.state_folder import StateFolder
+    from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 

@@ -19,8 +19,8 @@ from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.actions.plan import why_no_backup
+from kgtui.actions.private_files import check_writable, shared_lock
 from kgtui.actions.results import DeletionStatus, GroupResult, Results
-from kgtui.actions.state_folder import shared_lock
 from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.actions.plan import Allowed, Plan
-    from kgtui.actions.state_folder import StateFolder
     from kgtui.admin.base import GroupAdmin
+    from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
 
 BATCH = 20
@@ -86,7 +86,7 @@ async def execute(
     if plan.allowed:
         cluster = await admin.cluster(timeout=timeout)
         try:
-            await asyncio.to_thread(folder.check)
+            await asyncio.to_thread(check_writable, folder)
             with contextlib.ExitStack() as stack:
                 await asyncio.to_thread(stack.enter_context, shared_lock(folder.lock))
                 await _run_batches(_Deletion(admin, folder, cluster, timeout, command, keep), plan.allowed)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
+from kgtui.actions.private_files import sole_lock
 from kgtui.actions.results import DeletionStatus, GroupResult
-from kgtui.actions.state_folder import sole_lock
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import Answer
@@ -20,8 +20,8 @@ from kgtui.model.answer import Answer
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from kgtui.actions.state_folder import StateFolder
     from kgtui.admin.base import GroupAdmin
+    from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription
 

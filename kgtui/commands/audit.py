@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.audit import Entry, read_entries
-from kgtui.actions.state_folder import StateFolder
 from kgtui.commands.printing import notify, print_result
-from kgtui.config import state_dir
+from kgtui.config import state_folder
 from kgtui.errors import UsageError
 from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
@@ -37,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui audit` and return its exit code: 1 if some lines of the log are damaged."""
-    log = StateFolder(state_dir()).audit
+    log = state_folder().audit
     try:
         entries, damaged = read_entries(log)
     except OSError as error:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui.actions.backup import Backup, list_backups, read_backup
-from kgtui.actions.state_folder import StateFolder
 from kgtui.commands.printing import notify, print_result
-from kgtui.config import state_dir
+from kgtui.config import StateFolder, state_folder
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
 from kgtui.model.group_types import CONSUMER_TOOL, GROUP_TYPES
@@ -31,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui backups` and return its exit code: 1 if a file cannot be read or is incomplete."""
-    folder = StateFolder(state_dir())
+    folder = state_folder()
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))
     found, faults = list_backups(folder)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from kgtui.actions.confirm import challenge
 from kgtui.actions.execute import execute, requests_of
 from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
-from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result, print_text
 from kgtui.commands.selection import select_groups, undecided_text
-from kgtui.config import load, resolve, state_dir
+from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.query import parse
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `kgtui delete` and return its exit code."""
     query = _query(args)
     _refuse_read_only(args)
-    return run_async(_run(args, query, StateFolder(state_dir())))
+    return run_async(_run(args, query, state_folder()))
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:

@@ -7,7 +7,7 @@ import os
 from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING
 
-from kgtui.config import state_dir
+from kgtui.config import state_folder
 from kgtui.model.text import redact, visible
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def start_log(*, debug: bool) -> Path | None:
     root = logging.getLogger()
     for name in _LIMITED_TO_INFO:
         logging.getLogger(name).setLevel(logging.INFO)
-    path = state_dir() / "kgtui.log"
+    path = state_folder().log
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handler: logging.Handler = _Private(path, maxBytes=BYTES, backupCount=KEPT, encoding="utf-8", errors="replace")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import open_recording
 from kgtui.commands.times import parse_time
-from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_dir
+from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_folder
 from kgtui.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class SessionOpener:
             keymap=settings.keys,
             presets=settings.presets,
             themes_folder=settings.path.parent / "themes",
-            state_folder=state_dir(),
+            state_folder=state_folder(),
             config_file=settings.path,
             mouse=not args.no_mouse,
             display=display,

@@ -36,7 +36,8 @@ file is read.
 from __future__ import annotations
 
 from kgtui.config.properties import Properties, read_properties
-from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load, state_dir
+from kgtui.config.settings import ClusterSettings, Settings, UiSettings, config_dir, load
+from kgtui.config.state_folder import StateFolder, state_folder
 from kgtui.config.target import ASSUMED, Target, named, parse_bootstrap, protected, resolve
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "ClusterSettings",
     "Properties",
     "Settings",
+    "StateFolder",
     "Target",
     "UiSettings",
     "config_dir",
@@ -53,5 +55,5 @@ __all__ = [
     "protected",
     "read_properties",
     "resolve",
-    "state_dir",
+    "state_folder",
 ]

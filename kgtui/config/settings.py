@@ -84,15 +84,6 @@ def config_dir() -> Path:
     return user_config_path("kgtui", appauthor=False)
 
 
-def state_dir() -> Path:
-    """Return the folder of logs, backups and the audit log."""
-    if given := os.environ.get("KGTUI_STATE_DIR"):
-        return Path(given).expanduser()
-    from platformdirs import user_state_path
-
-    return user_state_path("kgtui", appauthor=False)
-
-
 def load() -> Settings:
     """Read `config.toml` and the environment. Without the file, all settings have their defaults.
 

@@ -176,7 +176,7 @@ class KgtuiApp(CrashReportingApp):
     @property
     def crash_folder(self) -> Path:
         """The folder in which crash reports are written."""
-        return self.session.state_folder
+        return self.session.state_folder.crashes
 
     # Keys that work everywhere
 

@@ -62,7 +62,7 @@ def why_no_recording_can_be_opened(session: Session) -> str | None:
 def default_folder(session: Session) -> Path:
     """Return the folder in which the cluster of a session is recorded by default."""
     name = _NOT_IN_FILE_NAMES.sub("-", session.target.name).strip("-.")[:60]
-    return session.state_folder / "lakes" / (name or "cluster")
+    return session.state_folder.lakes / (name or "cluster")
 
 
 class Recording:

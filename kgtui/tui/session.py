@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from kgtui.config import StateFolder, state_folder
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.history.options import RecorderStatus
@@ -177,7 +179,7 @@ class Session:
         keymap: keys by action id, comma separated.
         presets: filter expressions by name.
         themes_folder: folder of the user's own themes.
-        state_folder: folder of backups, the audit log and crash reports.
+        state_folder: the folder of backups, the audit log, recordings, exports and crash reports.
         config_file: path of the configuration file, whether it exists or not.
         mouse: whether the screen uses the mouse; False leaves it to the terminal.
         display: how times and marks are written; None to detect it from the terminal.
@@ -207,7 +209,7 @@ class Session:
     keymap: Mapping[str, str] = field(default_factory=dict)
     presets: Mapping[str, str] = field(default_factory=dict)
     themes_folder: Path | None = None
-    state_folder: Path = field(default_factory=lambda: Path.home() / ".local" / "state" / "kgtui")
+    state_folder: StateFolder = field(default_factory=state_folder)
     config_file: Path | None = None
     mouse: bool = True
     display: DisplaySettings | None = None

@@ -72,10 +72,9 @@ async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
     if session.admin is None or session.read_only:
         return
     await asyncio.to_thread(import_module, "kgtui.actions.verification")
-    from kgtui.actions.state_folder import StateFolder
     from kgtui.actions.verification import unfinished
 
-    folder = StateFolder(session.state_folder)
+    folder = session.state_folder
     try:
         results = await unfinished(session.admin, folder)
     except KgtuiError:

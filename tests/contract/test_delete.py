@@ -17,9 +17,9 @@ from kgtui.actions.backup import list_backups
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import Undo, plan
 from kgtui.actions.results import DeletionStatus
-from kgtui.actions.state_folder import StateFolder
 from kgtui.actions.verification import unfinished
 from kgtui.admin.kafka import connect
+from kgtui.config import StateFolder
 from tests.contract import simulated_live_groups
 from tests.contract.deletable_groups import COMMITTED, DeletionCluster, deletion_clusters
 from tests.contract.target_cluster import NEWEST, PARAMS

@@ -7,6 +7,7 @@ import re
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
+from kgtui.config import StateFolder
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.session import Session, Target
@@ -64,7 +65,7 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
     """Return the app on a snapshot, and the monitor that publishes newer ones."""
     monitor = ScriptedMonitor(snapshot)
-    return KgtuiApp(session_of(monitor, state_folder=tmp_path, **fields)), monitor
+    return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields)), monitor
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import OptionList, Static
 
+from kgtui.config import StateFolder
 from kgtui.errors import ConfigError
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
@@ -61,7 +62,7 @@ class Clusters:
 
         monitor = ScriptedMonitor(self.snapshots.get(target.name, sample_snapshot()))
         self.monitors[target.name] = monitor
-        session = session_of(monitor, state_folder=self.tmp_path, **fields)
+        session = session_of(monitor, state_folder=StateFolder(self.tmp_path), **fields)
         return replace(session, target=target, clusters=self.choices, open_cluster=self.open, close=close)
 
     def app(self, **fields: Any) -> KgtuiApp:
@@ -217,7 +218,9 @@ async def test_the_cluster_action_needs_another_cluster(tmp_path: Path) -> None:
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(app.screen, ClusterDialog)
-    session = replace(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path), open_cluster=None)
+    session = replace(
+        session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)), open_cluster=None
+    )
     alone = KgtuiApp(session)
     async with alone.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -228,7 +231,7 @@ async def test_the_cluster_action_needs_another_cluster(tmp_path: Path) -> None:
 
 
 async def test_configuration_warnings_are_one_notice(tmp_path: Path) -> None:
-    session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
+    session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))
     target = Target("prod-eu", "broker-1:9092", "rde")
     warnings = ("sasl.mechansim is not known", "[/foo] is not known")
     app = KgtuiApp(replace(session, target=target, warnings=warnings))

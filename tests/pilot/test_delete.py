@@ -16,7 +16,7 @@ from kgtui.actions.backup import list_backups
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
 from kgtui.actions.results import DeletionStatus, Results
-from kgtui.actions.state_folder import StateFolder
+from kgtui.config import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
@@ -79,7 +79,7 @@ async def dialog_on(
 ) -> AsyncIterator[tuple[Host, Pilot[None]]]:
     """Run the app with the delete dialog about these groups, after the plan was made."""
     target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
-    session = Session(target, admin=admin, state_folder=folder.path)
+    session = Session(target, admin=admin, state_folder=folder)
     app = Host(session, groups)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
@@ -323,7 +323,7 @@ async def test_an_unreachable_cluster_is_shown_in_the_dialog(admin: ScriptedAdmi
         raise UnreachableError("no broker answers at b1:9092")
 
     admin.describe_groups = away  # type: ignore[assignment,method-assign]
-    session = Session(Target("test"), admin=admin, state_folder=folder.path)
+    session = Session(Target("test"), admin=admin, state_folder=folder)
     app = Host(session, ("g",))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog))
@@ -354,7 +354,7 @@ async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAd
     """A read-only session leaves unfinished deletes alone. Markup in group ids has no effect."""
     admin.add("[/red]", state="Empty")
     await leave_unfinished_delete(admin, folder, "[/red]")
-    session = Session(Target("test"), admin=admin, state_folder=folder.path)
+    session = Session(Target("test"), admin=admin, state_folder=folder)
     app = App[None]()
     async with app.run_test(notifications=True) as pilot:
         await show_unfinished_deletes(app, replace(session, read_only=True))

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from kgtui.actions.state_folder import StateFolder
+from kgtui.config import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
@@ -49,7 +49,7 @@ async def running(
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
     """Run the app until all groups are listed."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
-    session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=folder)
+    session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder))
     app = KgtuiApp(session)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await until(pilot, lambda: len(monitor.snapshot.groups) == 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kgtui.config import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
@@ -18,7 +19,7 @@ async def test_errors_while_exiting_are_no_crash(tmp_path: Path) -> None:
     """A worker that fails during exit does not change the exit code, and no crash report is written."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
-    app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=tmp_path))
+    app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))
     async with app.run_test() as pilot:
         await pilot.pause()
         app.exit(return_code=143)

@@ -10,6 +10,7 @@ from textual.widgets import Input
 from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import SessionOpener
+from kgtui.config import StateFolder
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.session import Session, Target
@@ -76,7 +77,7 @@ async def test_replay_keys_on_a_live_cluster_explain_recordings(tmp_path: Path) 
     admin = ScriptedAdmin()
     admin.add("payment")
     session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
-    session.state_folder = tmp_path
+    session.state_folder = StateFolder(tmp_path)
     app = KgtuiApp(session)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Button, Input
 
+from kgtui.config import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.dialogs.clusters import ClusterDialog
@@ -28,7 +29,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
         addresses.append(address)
         if address != "good:9092":
             raise UnreachableError("no broker answers", ((address, "[/red] connection refused"),))
-        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
+        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))
 
     async def demo() -> Session:
         return await connect("good:9092")
@@ -36,7 +37,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
     tried = (("localhost:9092", "connection refused"),)
     session = session_of(
         None,
-        state_folder=tmp_path,
+        state_folder=StateFolder(tmp_path),
         open_address=connect,
         open_demo=demo,
         failed_attempts=tried,
@@ -108,11 +109,15 @@ async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
     """If clusters are configured without a default, the screen explains only how to set the default."""
 
     async def another(name: str) -> Session:
-        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path)
+        return session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))
 
     choices = tuple(ClusterChoice(name, f"{name}:9092") for name in ("dev", "[b]prod", "qa", "test"))
     session = session_of(
-        None, state_folder=tmp_path, clusters=choices, open_cluster=another, failed_attempts=(("localhost:9092", "no"),)
+        None,
+        state_folder=StateFolder(tmp_path),
+        clusters=choices,
+        open_cluster=another,
+        failed_attempts=(("localhost:9092", "no"),),
     )
     app = KgtuiApp(session)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
+from kgtui.config import StateFolder
 from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
 from kgtui.history.poll_index import RecordedPoll
 from kgtui.model.group import Listing
@@ -33,7 +34,7 @@ def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
     """Return the app with a group that has been observed for twenty minutes."""
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.series = sample_history.session()
-    return KgtuiApp(session_of(monitor, state_folder=tmp_path, **fields))
+    return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields))
 
 
 def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -125,19 +126,21 @@ def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 def test_comparison_of_two_times(snap_compare: Compare, tmp_path: Path) -> None:
     """Both times, the number of differences of each kind, and a row per difference; hostile names are harmless."""
-    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path))
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(100, 24), run_before=show_comparison())
 
 
 def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
     """Only payments.settle: members that joined and left, partitions that moved."""
-    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=tmp_path))
+    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_comparison("l", "down"))
 
 
 def test_record_dialog(snap_compare: Compare) -> None:
     """What is recorded and how often, the default folder in a text field, and the keys to start and stop."""
-    session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("/home/anna/.local/state/kgtui"))
+    session = session_of(
+        ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui"))
+    )
     session.admin = ScriptedAdmin()
 
     async def run(pilot: Pilot[Any]) -> None:

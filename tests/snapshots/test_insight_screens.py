@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual.widgets import Input, Static
 
+from kgtui.config import StateFolder
 from kgtui.lake import gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP
 from kgtui.tui.app import KgtuiApp
@@ -50,7 +51,7 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) ->
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     monitor = ScriptedMonitor(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
     clock = DisplaySettings(now=lambda: LATER, zone=timezone(timedelta(hours=1)), **settings)
-    return KgtuiApp(session_of(monitor, state_folder=Path("state"), display=clock))
+    return KgtuiApp(session_of(monitor, state_folder=StateFolder(Path("state")), display=clock))
 
 
 def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -121,7 +122,9 @@ def test_insights_in_ascii(snap_compare: Compare) -> None:
 def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     """What to press and what to run, in order."""
     monkeypatch.delenv("KGTUI_LAKE")
-    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("/home/anna/.local/state/kgtui")))
+    app = KgtuiApp(
+        session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))
+    )
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights())
 
 
@@ -142,5 +145,7 @@ def test_asking_for_a_recording(snap_compare: Compare) -> None:
         await until(pilot, lambda: "recorded" in str(dialog.query_one("#span", Static).visual), 60)
         await settled(pilot)
 
-    app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=Path("state"), open_recording=never))
+    app = KgtuiApp(
+        session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("state")), open_recording=never)
+    )
     assert snap_compare(app, terminal_size=(80, 24), run_before=run)

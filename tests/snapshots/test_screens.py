@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from textual.widgets import Input
 
+from kgtui.config import StateFolder
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Snapshot
 from kgtui.tui.app import KgtuiApp
@@ -53,7 +54,7 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
     """Return a function that compares the app on a snapshot, at a size and after some keys, with the stored image."""
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
-        fields.setdefault("state_folder", tmp_path)
+        fields.setdefault("state_folder", StateFolder(tmp_path))
         app = KgtuiApp(session_of(ScriptedMonitor(snapshot), **fields))
         return snap_compare(app, terminal_size=size, run_before=pressing(*presses))
 
@@ -189,7 +190,7 @@ def test_production_read_only_paused(snap_compare: Compare, tmp_path: Path) -> N
     """The name and PROD on the red of the cluster, PAUSED in amber, read-only, and no delete key."""
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
-    session = session_of(monitor, state_folder=tmp_path, read_only=True)
+    session = session_of(monitor, state_folder=StateFolder(tmp_path), read_only=True)
     session.target = Target("payments-eu", "broker-1:9092", color="#b01030", environment="PROD")
     assert snap_compare(KgtuiApp(session), terminal_size=(100, 20), run_before=pressing())
 
@@ -226,7 +227,7 @@ def test_cluster_dialog(snap_compare: Compare, tmp_path: Path) -> None:
         ClusterChoice("staging", "staging-1.example:9092,staging-2.example:9092", "seagreen", "TEST"),
     )
     session = session_of(
-        ScriptedMonitor(sample_snapshot()), state_folder=tmp_path, clusters=clusters, open_cluster=another
+        ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path), clusters=clusters, open_cluster=another
     )
     assert snap_compare(KgtuiApp(session), terminal_size=(80, 24), run_before=pressing("c"))
 
@@ -247,5 +248,7 @@ def test_start_screen(snap_compare: Compare, tmp_path: Path) -> None:
         raise AssertionError(address)
 
     failed = (("localhost:9092", "localhost:9092 refused the connection: nothing listens there"),)
-    session = session_of(None, state_folder=tmp_path, failed_attempts=failed, open_demo=demo, open_address=connect)
+    session = session_of(
+        None, state_folder=StateFolder(tmp_path), failed_attempts=failed, open_demo=demo, open_address=connect
+    )
     assert snap_compare(KgtuiApp(session), terminal_size=(80, 24), run_before=pressing())

@@ -338,13 +338,13 @@ def test_secrets_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_folders_can_be_moved_by_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "s"))
-    assert (config.config_dir(), config.state_dir()) == (tmp_path / "c", tmp_path / "s")
+    assert (config.config_dir(), config.state_folder().path) == (tmp_path / "c", tmp_path / "s")
     monkeypatch.delenv("KGTUI_CONFIG_DIR")
     monkeypatch.delenv("KGTUI_STATE_DIR")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xc"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xs"))
     if sys.platform == "linux":
-        assert (config.config_dir(), config.state_dir()) == (tmp_path / "xc/kgtui", tmp_path / "xs/kgtui")
+        assert (config.config_dir(), config.state_folder().path) == (tmp_path / "xc/kgtui", tmp_path / "xs/kgtui")
 
 
 def test_import_of_config_loads_no_library() -> None:

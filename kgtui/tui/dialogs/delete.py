@@ -20,7 +20,6 @@ from kgtui.actions.confirm import challenge
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
 from kgtui.actions.results import DeletionStatus, Results
-from kgtui.actions.state_folder import StateFolder
 from kgtui.errors import KgtuiError
 from kgtui.tui.dialogs.delete_table import (
     DeleteTable,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from kgtui.actions.confirm import Challenge
     from kgtui.actions.plan import Plan
     from kgtui.actions.results import GroupResult
+    from kgtui.config import StateFolder
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
@@ -123,7 +123,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.deleting = False
         """Whether the delete is running. While it is, the app asks before it quits."""
         self._session = session
-        self._folder = StateFolder(session.state_folder)
+        self._folder = session.state_folder
         self._last_commits = last_commits
         self._challenge: Challenge | None = None
         self._finished_groups = 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.actions.plan import Plan, Refused
     from kgtui.actions.results import Results
-    from kgtui.actions.state_folder import StateFolder
+    from kgtui.config import StateFolder
     from kgtui.model.command_line import CommandLine
 
 LABEL_WIDTH = 12

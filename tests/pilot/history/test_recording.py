@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
+from kgtui.config import StateFolder
 from kgtui.history import RecordingReader
 from kgtui.lake.delta import RecordedTable
 from kgtui.lake.folder import LakeFolder
@@ -31,7 +32,7 @@ def live(tmp_path: Path) -> KgtuiApp:
     admin = ScriptedAdmin()
     admin.add("payment", lag=5)
     session = Session(Target("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
-    session.state_folder = tmp_path
+    session.state_folder = StateFolder(tmp_path)
     return KgtuiApp(session)
 
 

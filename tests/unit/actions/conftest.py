@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.actions.state_folder import StateFolder
+from kgtui.config import StateFolder
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import pytest
 from kgtui.actions.audit import read_entries
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
+from kgtui.actions.private_files import append_line, shared_lock
 from kgtui.actions.results import DeletionStatus
-from kgtui.actions.state_folder import append_line, shared_lock
 from kgtui.actions.verification import unfinished
 from kgtui.model.answer import Fault
 from tests.scripted import ScriptedAdmin
@@ -27,14 +27,14 @@ from tests.scripted import ScriptedAdmin
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgtui.actions.state_folder import StateFolder
+    from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
 
 KILLED = """
 import asyncio, os, pathlib, signal, sys
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.state_folder import StateFolder
+from kgtui.config import StateFolder
 from tests.scripted import ScriptedAdmin
 
 class Killed(ScriptedAdmin):

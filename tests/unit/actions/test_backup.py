@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from kgtui.actions.state_folder import StateFolder
+    from kgtui.config import StateFolder
     from tests.scripted import ScriptedAdmin
 
 CLUSTER = ClusterInfo("cluster-1", seeds=("b:9092",))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kgtui.actions.results import Results
-    from kgtui.actions.state_folder import StateFolder
+    from kgtui.config import StateFolder
     from kgtui.model.group import GroupDescription
 
 LOST = Fault("NO_ANSWER", "no answer in 30 s", group="g")

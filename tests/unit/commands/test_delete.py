@@ -13,7 +13,7 @@ import pytest
 from kgtui import cli
 from kgtui.actions.audit import read_entries
 from kgtui.actions.backup import list_backups
-from kgtui.actions.state_folder import StateFolder
+from kgtui.config import StateFolder
 from kgtui.model.answer import Fault, Outcome
 from kgtui.model.offsets import PartitionBounds
 from tests.scripted import ScriptedAdmin, member

@@ -1,4 +1,4 @@
-"""The state folder, which contains the backups and the audit log. Its files are private and synced to disk."""
+"""Write files that only their owner can read, and sync them to disk: backups and the audit log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 import tempfile
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
@@ -15,6 +14,8 @@ from kgtui.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from kgtui.config import StateFolder
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
@@ -117,36 +118,15 @@ def sole_lock(path: Path) -> Iterator[bool]:
         os.close(file)
 
 
-@dataclass(frozen=True, slots=True)
-class StateFolder:
-    """The state folder of kgtui, which contains the backups, the audit log and a lock file."""
-
-    path: Path
-
-    @property
-    def backups(self) -> Path:
-        """Folder with one JSON-lines file and one CSV file per deleted group."""
-        return self.path / "backups"
-
-    @property
-    def audit(self) -> Path:
-        """Path of the audit log."""
-        return self.path / "audit.jsonl"
-
-    @property
-    def lock(self) -> Path:
-        """Path of the lock file. Every process that executes a deletion holds a shared lock on it."""
-        return self.path / "writing.lock"
-
-    def check(self) -> None:
-        """Write a test file. Raises `RefusedError` if that fails, because nothing is deleted without a backup."""
-        try:
-            private_folder(self.path)
-            with tempfile.NamedTemporaryFile(dir=private_folder(self.backups)) as probe:
-                probe.write(b"\0" * 4096)
-                probe.flush()
-                os.fsync(probe.fileno())
-            sync_folder(self.path)
-        except OSError as error:
-            why = error.strerror or error
-            raise RefusedError(f"backups and the audit log cannot be written to {self.path}: {why}") from error
+def check_writable(folder: StateFolder) -> None:
+    """Write a test file. Raises `RefusedError` if that fails, because nothing is deleted without a backup."""
+    try:
+        private_folder(folder.path)
+        with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups)) as probe:
+            probe.write(b"\0" * 4096)
+            probe.flush()
+            os.fsync(probe.fileno())
+        sync_folder(folder.path)
+    except OSError as error:
+        why = error.strerror or error
+        raise RefusedError(f"backups and the audit log cannot be written to {folder.path}: {why}") from error
