@@ -1,7 +1,8 @@
-"""The panes: widgets that show one group of a snapshot, each with the method `show(snapshot, group)`.
+"""The panes: widgets that each show one group of a snapshot, such as its members or its offsets.
 
-`PANES` lists them in the order of their keys. The package imports `model` and the texts and widgets of the screen; it
-sends no requests. A pane's module is imported when the pane is opened, so that the first frame comes sooner.
+`PANES` lists the panes in the order of their keys, `1` to `6`. A pane shows what the snapshot contains and sends no
+requests. The module of a pane is imported when the pane is first opened, so that the first frame of the app comes
+sooner.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ _MODULES = {
     "HistoryPane": "history",
     "ConfigPane": "config",
 }
-"""Class of a pane → the module that is imported when the pane is opened."""
+"""The module of this package that contains each pane class, by class name. It is imported at the first use."""
 
 
 class PaneEntry(NamedTuple):
-    """One pane of the group's panes.
+    """A pane in the list of panes.
 
     Attributes:
-        key: the key that opens it.
-        short: the title on a narrow screen.
-        name: class name of its widget.
-        help: what its key does, one sentence.
+        key: the key that opens the pane.
+        short: the title of the pane on a narrow screen.
+        name: class name of the pane's widget.
+        help: one sentence for the help screen that says what the key does.
     """
 
     id: str
@@ -54,7 +55,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The widget's class. The first access imports its module."""
+        """The class of the pane's widget. The first access imports the module of the class."""
         found: type[Pane] = __getattr__(self.name)
         return found
 
@@ -86,20 +87,20 @@ PANES: tuple[PaneEntry, ...] = (
     ),
 )
 
-_GIVE_WAY = ("assignments", "config", "offsets", "history", "members", "overview")
-"""Order in which titles are shortened when the screen gets narrower."""
+_SHORTENING_ORDER = ("assignments", "config", "offsets", "history", "members", "overview")
+"""Ids of the panes. On a narrow screen, the title of the first pane is shortened first, then that of the second."""
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return the title of each pane by its id, with its key; on a narrow screen some titles are short.
+    """Return the titles of all panes, such as `2 Members`, by pane id. As many titles are shortened as necessary.
 
     Args:
-        width: terminal cells for all titles.
-        gap: blank cells after each title.
+        width: number of terminal cells that all titles and gaps together may take.
+        gap: number of blank cells after each title.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
     by_id = {entry.id: entry for entry in PANES}
-    for name in _GIVE_WAY:
+    for name in _SHORTENING_ORDER:
         if sum(len(title) + gap for title in shown.values()) <= width:
             break
         shown[name] = f"{by_id[name].key} {by_id[name].short}"

@@ -1,4 +1,4 @@
-"""The rows and columns of the Assignments pane: partitions and tasks, and loads of members, hosts and racks."""
+"""The rows and columns of the Assignments pane: one row per partition or task, or per member, host or rack."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
 
 BAR_WIDTH = 16
-"""Width of the bar for the heaviest load, in terminal cells."""
+"""Width of the longest bar in the LOAD column, in terminal cells."""
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task with the names of its members in place of their ids."""
+    """A partition or task, with the names of the members that own it, will own it, or delay its move."""
 
     placement: Placement
     owners: str
@@ -36,13 +36,13 @@ class PlacementRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """The load of one member, host or rack.
+    """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks if all members had the same.
-        heaviest: the heaviest load in the table, which has the longest bar.
-        gives_up: number of items that the target assignment gives to another member.
-        behind: whether the member's epoch is behind that of the target assignment.
+        even: number of partitions or tasks that this row would have if all members had equally many.
+        heaviest: largest load of all rows. The bars are drawn in proportion to it.
+        gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
+        behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
     """
 
     load: Load
@@ -72,7 +72,12 @@ def member_names(description: GroupDescription) -> dict[str, str]:
 
 
 def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettled: bool) -> list[PlacementRow]:
-    """Return a row for every partition or task, or only for those that must move or have no owner."""
+    """Return a row for every partition or task.
+
+    Args:
+        names: names of the members by member id.
+        unsettled: whether to leave out partitions and tasks that their target owner already owns.
+    """
     return [
         PlacementRow(
             one,
@@ -86,7 +91,10 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Return the load of each member, host or rack, heaviest first, with the moves that still wait for it."""
+    """Return a row for each member, host or rack, sorted as in `skew.loads`.
+
+    Ids of members are replaced by their names.
+    """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
     item_count = sum(load.items for load in skew.loads)
@@ -187,7 +195,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
-    """Return the columns of the loads by member, host or rack."""
+    """Return the columns of the table with one row per member, host or rack."""
     columns: list[Column[LoadRow]] = [
         Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
                full=lambda row: Cell(row.load.name or row.name)),
@@ -223,7 +231,7 @@ def _holds(row: LoadRow) -> Cell:
 
 
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
-    """Return the summary above the table: what must still move, which members delay it, idle members, and the skew."""
+    """Return the parts of the summary above the table: unfinished moves, members that delay them, idle members."""
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)
     if moving:

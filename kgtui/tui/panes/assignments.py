@@ -1,4 +1,4 @@
-"""The Assignments pane: owner and target of every partition, and how evenly the work is spread."""
+"""The Assignments pane: current and target owner of every partition, and how evenly members share the partitions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 
 
 class AssignmentsPane(Pane):
-    """Pane with a list of partitions or tasks, a grid of them and the members, and loads by member, host or rack."""
+    """Pane with the assignment of a group: which member owns which partition or task.
+
+    The user switches between a list of the partitions, a grid with a row per partition and a column per member, and the
+    number of partitions per member, host or rack.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "view", "View", id="view", tooltip="Show a list, a grid, or the loads by member, host or rack."),
@@ -118,7 +122,10 @@ class AssignmentsPane(Pane):
 
     @property
     def views(self) -> list[str]:
-        """The views of this assignment. The view by rack exists only if members report their racks."""
+        """Names of the available views: `partition` (the list), `grid`, `member`, `host` and `rack`.
+
+        The view `rack` exists only if members report their racks.
+        """
         if self._assignment is None:
             return ["partition"]
         grid = ["grid"] if self._assignment.placements and self._names else []
@@ -152,7 +159,7 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Show the grid with the chosen member and as many of its neighbors as fit the screen.
+        """Show the grid with the chosen member and as many neighboring members as fit the screen.
 
         Return the legend of the grid.
         """
@@ -169,7 +176,7 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns)
 
     def on_resize(self) -> None:
-        """After a resize, choose the members that the grid shows."""
+        """Draw the grid again after a resize, because another number of members may fit."""
         if self._view == "grid":
             # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
             self.call_after_refresh(self._arrange)
@@ -188,16 +195,16 @@ class AssignmentsPane(Pane):
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between all partitions and those that must move or have no owner."""
+        """Switch between all partitions and only those that must move or have no owner."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()
 
 
 LONGEST_END = 4
-"""Maximum width of a member's column title, in terminal cells.
+"""Maximum width of the title of a member's grid column, in terminal cells.
 
-If no ending of the names that short is distinct, members are numbered.
+The title is the end of the member's name. If two names have the same end of this length, all members are numbered.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -206,10 +213,10 @@ _NAME, _OPEN = "item", "open"
 
 @dataclass(frozen=True, slots=True)
 class GridMember:
-    """One member's column of the grid.
+    """A member that has a column in the grid.
 
     Attributes:
-        title: the end of the member's name, or a number.
+        title: title of the column, which is the end of the member's name or a number.
         idle: whether the member has no partition and will get none.
         reported: whether the broker reported the member's assignment.
     """
@@ -222,7 +229,7 @@ class GridMember:
 
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
-    """Return the members sorted by name, with numbers in names compared as numbers."""
+    """Return the members sorted by name, with numbers compared by value, so that `app-9` comes before `app-10`."""
     idle, untold = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
@@ -238,7 +245,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return the shortest endings of the names that are distinct; numbers from 1 if these endings would be too long."""
+    """Return the shortest ends of the names that are all different, or numbers from 1 if such ends are too long."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]
@@ -250,7 +257,12 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return the columns of the grid from the member at index `first` on, and the number of members that fit."""
+    """Return the columns of the grid, and the number of members that have a column.
+
+    Args:
+        first: index of the member in the first column.
+        room: width that is available for all columns, in terminal cells.
+    """
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
     preferred = min(preferred_width(item, rows), max(14, room - 2 - (width + GAP) * len(members)))
@@ -270,7 +282,7 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """Return the name of a partition as in Kafka (`topic-3`), or of a task as in Kafka Streams (`0_3 active`)."""
+    """Return the name of a partition (`topic-3`), of a Kafka Streams task (`0_3 active`), or of a connector."""
     item = row.placement.item
     if item.role in ("", "task"):
         return f"{item.name}-{item.number}"
@@ -280,7 +292,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the mark in the grid that says whether a member owns, gets or gives up a partition or task."""
+    """Return the mark of one grid cell, which says whether the member owns, must revoke or will get this item."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets

@@ -1,4 +1,4 @@
-"""Base class of the panes, and the lines above a pane: notices about old or missing data, and the summary line."""
+"""The base class of the panes, and the lines at the top of a pane: the notice about old data, and the summary."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of items that a pane prepares on the event loop.
+"""Maximum number of items, such as members, that a pane prepares on the event loop.
 
-More items would delay a frame, so a thread prepares them.
+A thread prepares more items than this, because on the event loop they would delay a frame.
 """
 
 
 class AutoHeightText(Static, NoRelayout):
     """A widget for a few lines of text, which is hidden while it has no text.
 
-    A new layout is requested only when the number of lines changes, because a layout redraws the whole screen and the
-    ages in these lines change with every snapshot.
+    The text contains ages, such as `12 s ago`, and therefore changes with every snapshot. A new layout would redraw the
+    whole screen, so it is requested only when the number of lines or the width changes.
     """
 
     DEFAULT_CSS = """
@@ -64,15 +64,15 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (0, 0)
 
     def wrapped_lines(self, width: int) -> list[PaneLine]:
-        """Return the lines to show, each at most `width` terminal cells wide. Without lines the widget is hidden."""
+        """Return the lines to show, each at most `width` terminal cells wide; an empty list hides the widget."""
         raise NotImplementedError
 
     def write(self) -> None:
-        """Show the current lines."""
-        # A hidden widget has no width, so the parent's width is used. Otherwise, showing the widget would need two
-        # layouts.
-        around = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
-        width = max(16, self.size.width or around or 80)
+        """Wrap the text to the current width and show it, or hide the widget if there is no text."""
+        # The width of a hidden widget is 0, so its lines are wrapped to the parent's width. Wrapping them after the
+        # widget has been shown would need a second layout.
+        parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
+        width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
         self.set_class(bool(lines), "-visible")
         self.update(to_content(lines), layout=(width, len(lines)) != self._shape)
@@ -84,7 +84,7 @@ class AutoHeightText(Static, NoRelayout):
 
 
 class Notice(AutoHeightText):
-    """Lines above a pane that say why its data is old, incomplete or missing."""
+    """Lines at the top of a pane that say why the data of the group is old, incomplete or missing."""
 
     DEFAULT_CSS = "Notice { max-height: 4; }"
 
@@ -112,21 +112,21 @@ class Pane(Vertical):
     BLANK = True
 
     reading_field: ClassVar[str] = "details"
-    """Attribute of the snapshot that holds the pane's data: `details`, `offsets` or `configs`."""
+    """Name of the `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
-    """The data of the pane as its placeholder names it, for example `members` in `reading the members…`."""
+    """Words for the data of this pane in the placeholder `reading the members…`; here, `the members`."""
     tool_view: ClassVar[View] = "state"
-    """View of Kafka's command line tools with the same content, for the equivalent command that the user can copy."""
+    """Which output of Kafka's own tools corresponds to this pane. The user can copy the command for that output."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane lists the faults of the group. If so, the notice above the pane leaves them out."""
+    """Whether the pane lists the errors of the group's requests (faults), so that its notice does not repeat them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """Text of the empty pane, while no group is selected or the data of the group has not been read yet."""
+        """Text in the empty pane while no group is selected, or until the data of the group has been read."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
@@ -134,10 +134,10 @@ class Pane(Vertical):
         self.series: SeriesStore | None = None
         """Lag samples that the monitor collected, from which the trend of the lag is computed."""
         self.replay_position: ReplayPosition | None = None
-        """Position in the recording on the screen; None for a live cluster."""
+        """The point in time that is shown of a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot. Cursor, scroll position and focus stay while the group is the same."""
+        """Show a group of a snapshot. Cursor and scroll position are reset only if another group was shown before."""
         other = group != self.group
         self.snapshot, self.group = snapshot, group
         if self.is_mounted:
@@ -154,22 +154,26 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """The mapping of the snapshot that the pane shows, by group id."""
+        """The data of all groups from which the pane shows one, by group id."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        """Return the objects that the pane shows.
+        """Return the parts of the snapshot that the pane shows.
 
-        The pane is drawn again when one of them is no longer the same object.
+        A later snapshot contains the same objects where nothing was read again, so the pane is drawn again only if one
+        of the objects has been replaced.
         """
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """Return the number of items that `prepare` processes. If there are many, `prepare` runs in a thread."""
+        """Return how many items, such as members, `prepare` processes.
+
+        If there are many, `prepare` runs in a thread.
+        """
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
-        """Compute from a snapshot what `draw` shows. Must not touch widgets, because this may run in a thread."""
+        """Compute what `draw` shows. This method must not use widgets, because it may run in a thread."""
         raise NotImplementedError
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
@@ -185,14 +189,14 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Switch between all rows and only those with a problem; panes without such a filter do nothing."""
+        """Switch between all rows and only the rows with a problem. A pane without this filter does nothing."""
 
     def action_view(self) -> None:
-        """Switch to the next view of the pane; panes with one view do nothing."""
+        """Switch to the next view of the pane. A pane with a single view does nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            return  # While the app exits, the pane may be mounted without its children, which are needed below.
+            return  # While the app exits, the pane may be mounted without the child widgets that are updated here.
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._show_notices([])
@@ -214,7 +218,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # The description is set because Textual would otherwise format the arguments, and a snapshot is large.
+    # Without a description of the worker, Textual would format the arguments of each call, and a snapshot is large.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -235,7 +239,7 @@ class Pane(Vertical):
 
 
 def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
-    """Return lines of cells as Textual content in the colors of their roles. Text is never parsed as markup."""
+    """Convert lines of cells to Textual content, in the theme color of each cell. Text is never parsed as markup."""
     parts: list[tuple[str, str] | str] = []
     for index, line in enumerate(lines):
         if index:
@@ -259,7 +263,7 @@ def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
 
 
 class SummaryLine(AutoHeightText):
-    """One to three lines above a pane's table with its most important numbers, and a hint about keys."""
+    """One to three lines above the table of a pane, with the most important numbers and a hint about keys."""
 
     DEFAULT_CSS = "SummaryLine { max-height: 3; color: $foreground; }"
 
@@ -269,7 +273,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells. The hint is left out where it does not fit, and an empty tuple hides the line."""
+        """Show these cells, and the hint if it fits on the last line. An empty tuple of cells hides the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -291,11 +295,11 @@ def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
 def reading_notices(
     snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], *, faults_below: bool = False
 ) -> list[PaneLine]:
-    """Return the notice of a pane, which says why the group's data is old, incomplete or missing, if it is.
+    """Return the lines that say why the group's data is old, incomplete or missing; an empty list if it is current.
 
     Args:
-        readings: the mapping of the snapshot that the pane shows.
-        faults_below: whether the pane shows the faults itself, so that the notice only says how old the data is.
+        readings: the data of all groups from which the pane shows one, by group id.
+        faults_below: whether the pane itself explains failed requests. If so, the notice only says how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -309,14 +313,14 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return the placeholder of a pane while its data is being read; empty if the data was read or cannot be read."""
+    """Return the placeholder of a pane while its data is being read; otherwise, return an empty text."""
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
     return f"reading {reading_name}{text.marks().ellipsis}"
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of the group; without one, the fault of the group's coordinator; without either, None."""
+    """Return why data of the group could not be read: the error of the group or else of its coordinator, if any."""
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own
@@ -336,7 +340,7 @@ def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
     if fault.name == "NOT_SUPPORTED":
         message = single_line(fault.message)
         return [(Cell(f"{message[:1].upper()}{message[1:]}.", MUTED), Cell(f" {single_line(fault.advice)}", MUTED))]
-    if reading is not None and not _empty(reading):
+    if reading is not None and not _never_read(reading):
         age = (Cell(f"as of {text.clock(reading.at)} ({text.ago(reading.at)} ago)", STALE), Cell(": ", STALE))
     lines: list[PaneLine] = [
         (Cell(f"{text.marks().fault} ", ERROR), *age, Cell(single_line(fault.message or fault.name)))
@@ -346,8 +350,7 @@ def _explained(fault: Fault, reading: Reading[Any] | None) -> list[PaneLine]:
     return lines
 
 
-def _empty(reading: Reading[Any]) -> bool:
-    """Return whether the data was never read successfully: the reading has a fault and no rows."""
+def _never_read(reading: Reading[Any]) -> bool:
     return isinstance(reading.value, tuple) and not reading.value
 
 
@@ -358,7 +361,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return the cells that say why data of a group is missing: access denied, not readable, or not read yet."""
+    """Return the text in place of missing data of a group: access denied, could not be read, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)
@@ -366,5 +369,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace line breaks in a message by blanks. A message of a broker may contain them."""
+    """Replace each line break in a message by a blank, because error messages of brokers may have several lines."""
     return " ".join(message.split())

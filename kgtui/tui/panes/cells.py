@@ -1,7 +1,8 @@
-"""Text of the panes before it is drawn: cells that have a role, for which the theme supplies the color.
+"""Cells: the pieces of text that panes consist of before they are drawn. Each cell has a role, which gives its color.
 
-A role is the name of a theme variable `$kg-…` without the `$`, or empty. The text of a cell may come from the cluster,
-so it passes through `kgtui.tui.text` before it is drawn, which makes control characters visible.
+A role is the name of a theme variable `$kg-…` without the `$`; the empty role is the normal text color. Because the
+text of a cell may come from the cluster, `kgtui.tui.text` makes its control characters visible before the cell is
+drawn.
 """
 
 from __future__ import annotations
@@ -29,20 +30,21 @@ ROLES = (OK, WARN, ERROR, MUTED, ACCENT, STALE)
 
 
 class SafeText(str):
-    """Text that has been made safe for the terminal already and must not be escaped again."""
+    """Text without control characters. It can be sent to the terminal as it is and must not be escaped again."""
 
     __slots__ = ()
 
 
 def safe_text(value: str) -> SafeText:
-    """Make text from the cluster safe for the terminal. `SafeText` is returned as it is."""
+    """Escape the control characters in text from the cluster. `SafeText` is returned as it is."""
     return value if isinstance(value, SafeText) else SafeText(text.plain(value))
 
 
 def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
-    """Make text safe and cut it to `width` terminal cells.
+    """Escape control characters and shorten the text to `width` terminal cells.
 
-    Only the start is processed, so a long text is as fast as a short one.
+    Args:
+        cut: whether the end or the middle is replaced by an ellipsis.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
@@ -50,9 +52,12 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 class Cell(NamedTuple):
-    """A piece of text with one role.
+    """A piece of text in one color.
 
-    Text from the cluster is escaped when the cell is drawn, unless it is `SafeText`.
+    Control characters in `text` are escaped when the cell is drawn, unless `text` is `SafeText`.
+
+    Attributes:
+        role: name of the theme variable with the color, without `$`; empty for the normal text color.
     """
 
     text: str
@@ -108,9 +113,12 @@ def optional_cell(value: str | None) -> Cell:
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the mark for an unknown offset or lag by `PartitionLag.reason`.
+    """Return the mark that is shown in place of an unknown offset or lag.
 
-    The marks are `–` for no commit, `x` for access denied and for a deleted topic, and `?` for everything else.
+    The mark is `–` if there is no commit, `x` if access is denied or the topic was deleted, and `?` for other reasons.
+
+    Args:
+        reason: why the value is unknown (`PartitionLag.reason`).
     """
     if reason == "no commit":
         return none_cell()
@@ -127,10 +135,9 @@ def lag_cell(row: PartitionLag) -> Cell:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell is not broken if it fits on a line of its own. A label, which is a cell that ends but does not begin with a
-    blank,
-    stays on the line of the cell after it. Longer cells are broken between words, and words longer than a line
-    anywhere.
+    A cell is broken only if it is longer than a line: between words if possible, and inside a word that is itself
+    longer than a line. A cell that ends with a blank, and does not begin with one, is a label; it stays on the same
+    line as the cell after it.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -1,4 +1,4 @@
-"""Columns of the tables in panes, and the choice of columns that fit the width of the screen."""
+"""The columns of tables in panes, and the choice of the columns that fit the width of the screen."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ class Column(Generic[RowT]):
     """One column of a table.
 
     Attributes:
-        id: name of the column in messages and for sorting.
-        value: returns the value of a row, which decides on the width of the column.
-        render: returns the cell of a row; None to show the value.
+        id: identifies the column when rows are sorted, and in Textual messages.
+        value: returns the value of this column for a row. The widest value determines the width of the column.
+        render: returns the cell to draw for a row; None to draw the value.
         rank: 0 for a column that is always shown. On a narrow screen, the columns with the highest ranks are left out.
-        right: whether it is right-aligned, as numbers are. Such a column is never cut.
-        min_width: terminal cells that a left-aligned column keeps before columns of higher rank are left out.
-        max_width: the most terminal cells that the column takes.
-        full: returns the text of the row's detail below the table; None to show the cell.
+        right: whether the column is right-aligned, as numbers are. A right-aligned column is never narrowed.
+        min_width: smallest width of a left-aligned column, in terminal cells. If the columns do not fit even at their
+            smallest width, the column with the highest rank is left out.
+        max_width: largest width of the column, in terminal cells.
+        cut: whether a text that is too long is shortened at its end or in its middle.
+        full: returns the text for the detail area below the table; None to use the cell.
     """
 
     id: str
@@ -49,14 +51,14 @@ class Column(Generic[RowT]):
     full: Callable[[RowT], Cell] | None = None
 
     def cell(self, row: RowT) -> Cell:
-        """Return the cell of a row, as the table shows it."""
+        """Return the cell of this column in a row of the table."""
         if self.render is not None:
             return self.render(row)
         value = self.value(row)
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
     def full_cell(self, row: RowT) -> Cell:
-        """Return the text of a row, as the detail below the table shows it."""
+        """Return the text of this column in the detail area below the table, which shows one row in full."""
         return self.full(row) if self.full is not None else self.cell(row)
 
 
@@ -72,12 +74,12 @@ def field_column(
     cut: Cut = "end",
     full: Callable[[RowT], Cell] | None = None,
 ) -> Column[RowT]:
-    """Make a column with the name, title, alignment and format of a field of the catalog (`kgtui.model.fields`).
+    """Make a column from a field of the catalog `kgtui.model.fields`, with its name, title, alignment and format.
 
     Args:
-        record_of: returns what the field takes its value from; None for a row in which the column stays blank.
-        value: replaces the value of the field.
-        render: replaces the format of the field.
+        record_of: returns the object of a row that the field reads its value from; None to leave the cell blank.
+        value: returns the value in place of the field's own value.
+        render: returns the cell in place of the value in the field's own format.
     """
 
     def field_value(row: RowT) -> int | str | None:
@@ -100,9 +102,10 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width, in terminal cells, that fits the title and the widest value, but at most `max_width`.
+    """Return the width of the title or of the widest value, in terminal cells, but at most `max_width`.
 
-    Only the longest texts and the largest number are measured, so that 10,000 rows take a few milliseconds.
+    Only the 20 texts with most characters, and the largest and smallest numbers, are measured in terminal cells, so
+    that 10,000 rows take only a few milliseconds.
     """
     widest = cell_len(column.title)
     if widest >= column.max_width:
@@ -120,7 +123,12 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit into a width of `room` terminal cells, and return them in order with their widths."""
+    """Choose the columns that fit the screen, and return them in order, each with its width in terminal cells.
+
+    Args:
+        preferred: width at which nothing of a column is cut off, by column id.
+        room: width that is available for all columns, in terminal cells.
+    """
     shown = list(columns)
 
     def least(column: Column[RowT]) -> int:
@@ -141,7 +149,7 @@ def fit_columns(
 
 
 def column_at(fitted: Sequence[tuple[Column[RowT], int]], x: int) -> str | None:
-    """Return the id of the column at a horizontal position; None right of the last column."""
+    """Return the id of the column that covers terminal cell `x` of a line; None if `x` is right of the last column."""
     left = 0
     for column, width in fitted:
         if left <= x < left + width + GAP:

@@ -34,9 +34,11 @@ _OF_GROUP = frozenset({"DYNAMIC_GROUP_CONFIG", "GROUP_CONFIG"})
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """One configuration.
+    """One group configuration, such as `consumer.session.timeout.ms`.
 
-    `applies` is false if the configuration is for another group type; brokers report those too.
+    Attributes:
+        applies: whether the configuration has an effect on groups of this type. Brokers report configurations of other
+            group types too.
     """
 
     config: GroupConfig
@@ -44,7 +46,10 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return the rows: first configurations set for this group, then others for its type, then all others."""
+    """Return one row per configuration, sorted by name in three parts.
+
+    Configurations that are set for this group come first, then the others of its group type, then those of other types.
+    """
     rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
     return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
 
@@ -60,7 +65,7 @@ def _name(row: ConfigRow) -> Cell:
 
 
 def value_of(config: GroupConfig) -> str | None:
-    """Return the value, or `(hidden)` if it is sensitive."""
+    """Return the value of a configuration, or `(hidden)` for a sensitive configuration; None if it is not reported."""
     return "(hidden)" if config.sensitive else config.value
 
 
@@ -74,7 +79,7 @@ def _value(row: ConfigRow) -> Cell:
 
 
 def source_text(source: str) -> str:
-    """Write the source of a value in one or two words. An unknown source is shown as the broker sent it."""
+    """Return a short text for the source of a value, such as `broker file` for `STATIC_BROKER_CONFIG`."""
     return _SOURCES.get(source, source.lower().replace("_", " "))
 
 
@@ -105,7 +110,7 @@ COLUMNS: list[Column[ConfigRow]] = [
 
 
 class ConfigPane(Pane):
-    """One row per configuration, without a way to change it."""
+    """Pane with one row per configuration of the group. The configuration cannot be changed here."""
 
     reading_field: ClassVar[str] = "configs"
     reading_name: ClassVar[str] = "the configuration"

@@ -29,26 +29,30 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Spans of the plots, in seconds, which the key `v` cycles through.
+"""Time spans that the plots can cover, in seconds. The key `v` switches to the next one.
 
-A session shorter than the span is plotted in full.
+If the session is shorter than the span, the plots cover the whole session.
 """
 
 SHORTEST_SPAN = 60.0
-"""Minimum span of the plots, in seconds."""
+"""Minimum time span of the plots, in seconds, even if the session has just begun."""
 
 MOST_LINES = 20
-"""Maximum height of the plots in lines, so that the log below them has space."""
+"""Maximum height of the plots together, in lines, so that the log of changes below them has space."""
 
 WITHOUT_CURVES = "For curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """What the plots should show. When a new request differs from the last one, the plots are drawn again.
+    """Everything that the content of the plots depends on. The plots are drawn again only if a value changes.
 
     Attributes:
-        newest: time of the newest sample of a live session; None in a recording.
-        at: the point in time to mark in a recording.
+        group: id of the group.
+        since: time at the left edge of the plots, in seconds since the epoch, like the other times.
+        until: time at the right edge of the plots.
+        newest: time of the newest lag sample of a live session; None in a recording.
+        at: the point in time that is shown of a recording, which the plots mark; None in a live session.
+        utc: whether the time axis is in UTC.
     """
 
     group: str
@@ -62,7 +66,7 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes. In a recording, Enter goes to the time of a row."""
+    """The log of changes to the group. In a recording, Enter shows the cluster at the time of the change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Go to this time", id="open", show=False)
@@ -74,13 +78,13 @@ class ChangeTable(LineTable[Change]):
     """
 
     def action_select_cursor(self) -> None:
-        """Ask the screen to go to the time of the row under the cursor."""
+        """Ask the screen to show the recording at the time of the change under the cursor."""
         if self.row is not None:
             self.post_message(TimeRequested(self.row.at))
 
 
 class HistoryPane(Pane):
-    """Pane with plots of a group above a log of its changes, from the running session or a recording."""
+    """Pane with plots of a group above the log of its changes, in the current session or in a recording."""
 
     reading_name: ClassVar[str] = "the group"
 
@@ -97,7 +101,7 @@ class HistoryPane(Pane):
         self._shown: HistoryPlotRequest | None = None
         self._last_timeline: tuple[tuple[object, ...], GroupTimeline] | None = None
         self.busy = False
-        """Whether the pane is reading or drawing."""
+        """Whether the worker that reads the timeline and draws the plots is running."""
         self._placeholder = ""
 
     def compose(self) -> ComposeResult:
@@ -124,7 +128,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing. The worker `_draw_requests` prepares this pane instead."""
+        """Do nothing, because the worker `_draw_requests` reads the data of this pane and draws its plots."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -141,12 +145,12 @@ class HistoryPane(Pane):
         self._show_empty(self.placeholder)
 
     def action_view(self) -> None:
-        """Switch to the next span of time."""
+        """Switch the plots to the next time span."""
         self._span = (self._span + 1) % len(SPANS)
         self._update_plots()
 
     def action_only(self) -> None:
-        """Hide or show the plots, so that the log has the whole pane."""
+        """Hide the plots, so that the log of changes fills the pane, or show them again."""
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
@@ -163,7 +167,7 @@ class HistoryPane(Pane):
         super()._set_placeholder(content)
         self.table.set_placeholder(content or self._placeholder)
 
-    # Reading and drawing
+    # Reading the timeline and drawing the plots
 
     def _request(self) -> HistoryPlotRequest | None:
         group = self.group
@@ -190,9 +194,9 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Read and draw until the pane shows what it should.
+        """Read the timeline and draw the plots, and repeat this if another request has come in the meantime.
 
-        Of several requests in a row, only the last one is drawn.
+        Requests that are replaced by a newer one before their turn are not drawn.
         """
         try:
             while (request := self._request()) is not None and request != self._shown:
@@ -211,7 +215,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the timeline to plot. A recording is read again only if the interval has changed."""
+        """Return the timeline of a request. A recording is read again only for another group or another interval."""
         if self.replay_position is None:
             return timeline_of(
                 self.series.get(request.group) if self.series is not None else None, request.since, request.until
@@ -238,7 +242,7 @@ class HistoryPane(Pane):
 
 
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
-    """Draw the plots. This takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    """Draw the plots. Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
     with_curves = curves.available()
     lines = plot_lines(
         timeline, request.width, request.height - (not with_curves), with_curves=with_curves, at=request.at
@@ -247,7 +251,11 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return an interval with `at` in its third quarter. The interval moves in steps of a quarter of the span."""
+    """Return start and end of an interval of length `span` within a recording from `first` to `last`.
+
+    The time `at`, which the screen shows, is in the third quarter of the interval. Intervals start at multiples of a
+    quarter of the span, so that a replay reads the recording again only once per quarter.
+    """
     quarter = span / 4
     since = (at // quarter - 2) * quarter
     since = max(min(since, last - span), first)
@@ -255,7 +263,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
 
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of members that are named in the detail of a row."""
+"""Maximum number of joined or left members that the detail area lists by name for one change."""
 
 
 def _role(change: Change) -> str:
@@ -272,7 +280,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Write the state after a change, preceded by the old state if the state changed."""
+    """Return the state after a change, such as `Stable`, or both states if the state changed: `Empty → Stable`."""
     before, now = change.before, change.now
     if not now.listed:
         return SafeText("no such group" if before is None else "deleted")
@@ -286,15 +294,15 @@ def _state_text(change: Change) -> SafeText:
     return SafeText(f"{_state(before.state)} {text.marks().arrow} {_state(now.state)}")
 
 
-def _took(change: Change) -> str | None:
-    """Write the duration of a rebalance or of a gap in the recording. Return None for other changes."""
+def _duration_text(change: Change) -> str | None:
+    """Return the duration of a rebalance or of a gap in the recording; None for other changes."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
 
 
-def _pair(before: int | None, now: int | None) -> str | None:
-    """Write two numbers as `41→42`; only the new number if both are equal or the old number is unknown."""
+def _before_after(before: int | None, now: int | None) -> str | None:
+    """Write a changed number as `41→42`, and an unchanged one as `42`. Return None if the new number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -302,18 +310,18 @@ def _pair(before: int | None, now: int | None) -> str | None:
 
 def _pair_cell(change: Change, name: str) -> Cell:
     before, now = getattr(change.before, name, None), getattr(change.now, name)
-    content = _pair(before, now)
+    content = _before_after(before, now)
     if content is None:
         return Cell(SafeText(text.marks().none), MUTED)
     return Cell(SafeText(content), "" if before is not None and before != now else MUTED)
 
 
 def _pair_text(change: Change, name: str) -> str:
-    return _pair(getattr(change.before, name, None), getattr(change.now, name)) or ""
+    return _before_after(getattr(change.before, name, None), getattr(change.now, name)) or ""
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Name the members that joined and left, and say how far offsets were rewound."""
+    """Return the names of at most `most` joined and left members, and by how many records offsets were rewound."""
     now = change.now
     content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
     content += _more(len(now.joined) - most)
@@ -338,7 +346,9 @@ COLUMNS: tuple[Column[Change], ...] = (
         "state", "STATE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
         min_width=20, max_width=44,
     ),
-    Column("took", "TOOK", _took, lambda change: Cell(SafeText(_took(change) or "")), rank=1, right=True),
+    Column(
+        "took", "TOOK", _duration_text, lambda change: Cell(SafeText(_duration_text(change) or "")), rank=1, right=True
+    ),
     Column(
         "epoch", "EPOCH", lambda change: _pair_text(change, "epoch"), lambda change: _pair_cell(change, "epoch"),
         rank=2, min_width=11,
@@ -356,7 +366,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
-    """Return the summary above the plots: rebalances, members that came and went, and time that was not recorded."""
+    """Return the parts of the summary above the plots: span, rebalances, joined and left members, time not recorded."""
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]
     rebalances = sum(1 for change in known if change.rebalanced is not None)

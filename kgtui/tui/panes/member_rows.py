@@ -1,4 +1,4 @@
-"""The rows and columns of the Members pane. The columns depend on the kind of group."""
+"""The rows and columns of the Members pane. Consumer, Streams and Connect groups have different columns."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member, StreamsMember, Tasks, TopicPartitions
 
 HEX_BYTES = 64
-"""Maximum number of bytes that are shown of metadata that could not be decoded."""
+"""Maximum number of bytes of a member's undecoded metadata that are shown, in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """One member, or one process of a streams group above its threads.
+    """A row for one member, or the row for one process of a streams group, which comes above the rows of its members.
 
     Attributes:
-        target_epoch: epoch of the target assignment, which the member's epoch is compared with.
-        group_type: type of the group, so that a member with another protocol is highlighted.
-        threads: the members of the process; empty for a member.
+        member: the member; in the row of a process, its first member.
+        target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
+        group_type: type of the group. A member that uses another protocol is highlighted.
+        threads: in the row of a process, all its members, which are its threads; otherwise empty.
     """
 
     member: Member
@@ -54,7 +55,10 @@ class MemberRow:
 
 
 def member_rows(description: GroupDescription) -> list[MemberRow]:
-    """Return the members sorted by client id, host and member id; streams members below their process."""
+    """Return a row per member, sorted by client id, host and member id.
+
+    In a streams group, the rows are grouped by process, and a row for the process comes first.
+    """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
     members = sorted(description.members or (), key=lambda one: (one.client_id, one.host, one.member_id))
     if not any(member.streams for member in members):
@@ -70,12 +74,12 @@ def member_rows(description: GroupDescription) -> list[MemberRow]:
 
 
 def format_partitions(tasks: Tasks | TopicPartitions) -> str:
-    """Write partitions by topic, or tasks by subtopology, as `orders:0-3,7 refunds:1`."""
+    """Write topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
     return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
 
 
 def format_ranges(parts: tuple[int, ...]) -> str:
-    """Write numbers as ranges: `0-3,7` for 0, 1, 2, 3, 7."""
+    """Write numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
     runs: list[list[int]] = []
     for part in sorted(parts):
         if runs and part == runs[-1][1] + 1:
@@ -89,20 +93,27 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription) -> Columns:
-    """Return the columns for this kind of group. Columns that would be empty for every member are left out."""
+    """Return the columns for a group of this kind, without columns that are empty for every member."""
     members = description.members or ()
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
         return [*registry_columns(), _host(2), _id(3)]
     if any(member.streams for member in members):
-        return [*streams_columns(), _epoch(), _host(3), *_unusual(members), *_optional(members), _id(6)]
+        return [
+            *streams_columns(),
+            _epoch(),
+            _host(3),
+            *_protocol_columns(members),
+            *_identity_columns(members),
+            _id(6),
+        ]
     columns = [_client(), _host(2), _assigned()]
     if description.type != CLASSIC:
         columns.append(_epoch())
     if description.type not in (CLASSIC, SHARE):
-        columns += _unusual(members)
-    return [*columns, *_optional(members), _subscription(), _id(5), *_bytes(members)]
+        columns += _protocol_columns(members)
+    return [*columns, *_identity_columns(members), _subscription(), _id(5), *_bytes(members)]
 
 
 def _member(row: MemberRow) -> Member:
@@ -169,8 +180,8 @@ def _protocol() -> Column[MemberRow]:
     )  # fmt: skip
 
 
-def _unusual(members: tuple[Member, ...]) -> Columns:
-    """Return the protocol column; no column if no member uses the classic protocol any more."""
+def _protocol_columns(members: tuple[Member, ...]) -> Columns:
+    """Return the column for the protocol of each member; no column if no member uses the classic protocol."""
     return [_protocol()] if any(member.protocol == CLASSIC for member in members) else []
 
 
@@ -187,8 +198,8 @@ def _full_protocol(row: MemberRow) -> Cell:
     return _draw_protocol(row)
 
 
-def _optional(members: tuple[Member, ...]) -> Columns:
-    """Return a column for instance ids and a column for racks, each only if a member has one."""
+def _identity_columns(members: tuple[Member, ...]) -> Columns:
+    """Return the columns for instance ids and racks. A column is left out if it would be empty for every member."""
     columns: Columns = []
     if any(member.instance_id for member in members):
         columns.append(
@@ -207,7 +218,7 @@ def _subscription() -> Column[MemberRow]:
 
 
 def subscribed(row: MemberRow) -> str | None:
-    """Write the subscription: topics, and a pattern as `/pattern/`. Returns None if it is unknown."""
+    """Return the topics and the pattern that a member subscribes to, as `/pattern/, topic, topic`; None if unknown."""
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
     parts += topics or ()
@@ -239,7 +250,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns of a streams group: process or thread, tasks by role, and records left to restore."""
+    """Return the columns for streams members: process or thread, number of tasks per role, and records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -273,7 +284,7 @@ def _thread(row: MemberRow) -> Cell:
 
 
 def _streams(row: MemberRow) -> list[StreamsMember]:
-    """Return the task data of a thread, or of all threads of a process."""
+    """Return the Streams data of the member in this row, or of all members of the process in this row."""
     return [member.streams for member in row.threads or (row.member,) if member.streams is not None]
 
 
@@ -290,15 +301,16 @@ def _of_role(streams: StreamsMember, role: str) -> Tasks:
 
 
 def row_restore_lag(row: MemberRow) -> int | None:
-    """Return how many records a thread or process must still restore; None if no thread reported that number."""
+    """Return how many records the thread or process must still restore; None if no thread has reported a number."""
     known = [lag for lag in map(member_restore_lag, _streams(row)) if lag is not None]
     return sum(known) if known else None
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore: task end offsets minus task offsets (KIP-1071).
+    """Return how many records a member must still restore.
 
-    0 for a member without standby and warm-up tasks; None if the member reported no such offsets.
+    The number is the sum of the task end offsets minus the task offsets (KIP-1071). It is 0 if the member has no
+    standby and no warm-up tasks, and None if the member reported no task offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -313,7 +325,7 @@ def _restoring(row: MemberRow) -> Cell:
 
 
 def connect_columns() -> Columns:
-    """Return the columns of Connect workers: URL, leader, connectors and tasks."""
+    """Return the columns for Connect workers, such as URL, leader, connectors and tasks."""
     return [
         Column("url", "WORKER", lambda row: _worker(row).url, min_width=26, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_worker(row).leader).text, lambda row: _leads(_worker(row).leader),
@@ -332,7 +344,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns of schema registry nodes: URL, leader and eligibility."""
+    """Return the columns for schema registry nodes: URL, whether it leads or is eligible to lead, and error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MembersPane(Pane):
-    """The members of a group. The columns depend on the kind of group."""
+    """Pane with one row per member of the group, with different columns for consumer, Streams and Connect groups."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the members"
@@ -62,7 +62,7 @@ class MembersPane(Pane):
 
 
 def members_summary(description: GroupDescription) -> list[PaneLine]:
-    """Return the summary above the table: number of members and hosts, and unusual members."""
+    """Return the parts of the summary above the table: members and hosts, and how many are behind, idle or classic."""
     members = description.members
     if members is None:
         return [(Cell("the broker withheld the members", WARN),)]

@@ -1,4 +1,4 @@
-"""The rows and columns of the Offsets pane: partitions, and a row with the total of each topic."""
+"""The rows and columns of the Offsets pane: one row per partition, and one per topic with its total lag."""
 
 from __future__ import annotations
 
@@ -37,9 +37,16 @@ if TYPE_CHECKING:
 
 
 class OffsetRow(NamedTuple):
-    """A partition, or the total of a topic if `topic_total` is set. A total has −1 as its `partition`.
+    """The row of a partition, or the row with the total of a topic, whose `partition` is −1.
 
-    A named tuple, because thousands of rows are made at every refresh.
+    This class is a named tuple, because thousands of rows are created at every refresh and tuples are created faster.
+
+    Attributes:
+        lag: offsets and lag of the partition; None in the row of a topic.
+        owner: client id of the member that owns the partition, or `3 members`.
+        topic_total: lag of all partitions of the topic; None in the row of a partition.
+        lost: number of records that expired before the group read them.
+        share: whether the group is a share group.
     """
 
     topic: str
@@ -58,7 +65,7 @@ class OffsetRow(NamedTuple):
 
 
 class OffsetOrder(Enum):
-    """Orders of the rows. The key `s` switches to the next one."""
+    """Columns that the key `s` sorts by, in the order in which `s` cycles through them."""
 
     TOPIC = "topic"
     LAG = "lag"
@@ -67,7 +74,7 @@ class OffsetOrder(Enum):
 
 
 def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) -> list[OffsetRow]:
-    """Return every partition with an offset, sorted by topic and partition."""
+    """Return a row for every partition that has an offset or an owner, sorted by topic and partition."""
     owners, share = owners_by_partition(description), bool(offsets.share)
     rows = []
     for one in lags(offsets):
@@ -82,7 +89,7 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return the members that own each partition. In a streams group, these are the members with the active task."""
+    """Return the members that own each partition. In a streams group, the member with the active task owns it."""
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners
@@ -102,7 +109,13 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Filter and sort rows. When sorted by topic, each topic begins with a row for the total of all its partitions."""
+    """Return the rows that match, sorted. When sorted by topic, a row with the topic's total comes first.
+
+    Args:
+        order: id of the column to sort by.
+        lagging: whether to leave out partitions without lag.
+        filter_text: text that topic, owner or note must contain; empty for all rows.
+    """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
         return list(_with_totals(kept, rows, descending))
@@ -113,7 +126,7 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition lags, has lost records, or has an unknown lag."""
+    """Return whether a partition has lag, has lost records, or has a commit but an unknown lag."""
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
 
@@ -141,10 +154,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return the value that rows are sorted by.
-
-    It is the value of the column, unless the column's text would sort wrongly.
-    """
+    """Return a function that returns the sort key of a row in a column; the key None sorts last."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}
@@ -154,7 +164,9 @@ def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
 def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
     """Return the columns of the table.
 
-    A share group has start offsets instead of committed offsets, and no metadata.
+    Args:
+        share: whether the group is a share group, which has share-partition start offsets in place of committed
+            offsets, and no metadata.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -181,7 +193,7 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # An `OffsetRow` has the attributes of a `PartitionRow`, so that no second object per row is needed.
+    # An `OffsetRow` has every attribute of a `PartitionRow`, so it is used as one instead of creating a second object.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -259,7 +271,7 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
-    """Return the summary above the table: lag, lost records, number of partitions, and the reasons for unknown lags."""
+    """Return the parts of the summary above the table: lag, lost records, partitions, and why lags are unknown."""
     summed = total(row.lag for row in rows if row.lag is not None)
     parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
     lost = sum(row.lost for row in rows)

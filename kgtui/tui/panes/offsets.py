@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Lag is sorted from the largest and lead from the smallest, because these partitions need attention first.
+# Whether the largest value comes first when the user starts to sort by a column; false for columns that are not listed.
+# The largest lag needs attention first, but so does the smallest lead (the distance from the log start).
 _DESCENDING = {"lag": True, "note": True}
 
 
 class OffsetsPane(Pane):
-    """One row per partition below the total of its topic, with sorting and a filter."""
+    """Pane with one row per partition and one row per topic. The user can sort and filter the partitions."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="sort", tooltip="Sort partitions by topic, lag, lead or owner."),
@@ -125,29 +126,29 @@ class OffsetsPane(Pane):
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
 
     def action_sort(self) -> None:
-        """Switch to the next order: by topic, lag, lead or owner."""
+        """Sort by the next column in the order topic, lag, lead, owner."""
         names = [order.value for order in OffsetOrder]
         at = names.index(self._order) if self._order in names else -1
         self._sort_by(names[(at + 1) % len(names)])
 
     def action_only(self) -> None:
-        """Switch between all partitions and those that lag."""
+        """Switch between all partitions and only those that lag."""
         self._lagging = not self._lagging
         self._arrange()
 
     def action_filter(self) -> None:
-        """Open the filter line."""
+        """Show the input line for the filter, and focus it."""
         self.add_class("-filtering")
         self.query_one(Input).focus()
 
     def action_drop_filter(self) -> None:
-        """Remove the filter and return to the table."""
+        """Remove the filter, hide its input line, and focus the table."""
         self.query_one(Input).value = ""
         self.remove_class("-filtering")
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available. Escape belongs to the app unless the filter is open."""
+        """Disable Escape in this pane unless the filter line is open, so that the app's own Escape works otherwise."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

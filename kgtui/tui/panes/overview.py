@@ -1,4 +1,4 @@
-"""The Overview pane: state, members, health, lag, permissions and faults of one group."""
+"""The Overview pane: state, members, health, lag, permissions and failed requests of one group."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LABEL = 13
 
 
 def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
-    """Write sections as lines of at most `width` terminal cells: labels on the left, and wrapped text beside them."""
+    """Lay out sections in lines of at most `width` terminal cells: labels on the left, and wrapped text beside them."""
     lines: list[PaneLine] = []
     for part in parts:
         if part.title:
@@ -64,7 +64,7 @@ def layout_sections(parts: list[Section], width: int) -> list[PaneLine]:
 
 
 class OverviewPane(Pane):
-    """Pane with the most important facts about a group, and the Kafka command that shows the same facts."""
+    """Pane with the most important facts about a group, and the Kafka command that shows the state of the group."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the description"
@@ -74,21 +74,21 @@ class OverviewPane(Pane):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._summed: tuple[GroupOffsets | None, OffsetSummary | None] = (None, None)
-        self._noticed: list[PaneLine] = []
+        self._notice_lines: list[PaneLine] = []
 
     def compose(self) -> ComposeResult:
         yield TextLines(id="fields")
 
     @property
     def text(self) -> TextLines:
-        """The lines of the pane."""
+        """The widget with the text of the pane."""
         return self.query_one("#fields", TextLines)
 
     def focus_target(self) -> Widget:
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Return the whole snapshot, because the ages in the pane change with every snapshot.
+        # Return the whole snapshot, so that every snapshot redraws the pane, because ages such as `for 12 s` change.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -106,9 +106,9 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # Drawn with the other lines. A `Notice` would cause a new layout whenever the cursor moves to a group with a
-        # fault.
-        self._noticed = lines
+        # This pane draws its notice as part of its text. A `Notice` widget would appear above the text and cause a new
+        # layout whenever the cursor moves to a group whose requests failed.
+        self._notice_lines = lines
 
     def draw(self, prepared: tuple[GroupOffsets | None, OffsetSummary | None], *, fresh: bool) -> None:
         self._summed = prepared
@@ -122,8 +122,8 @@ class OverviewPane(Pane):
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
             placeholder=self.placeholder,
         )  # fmt: skip
-        noticed = [piece for line in self._noticed for piece in wrap_cells(line, width)]
-        self.text.set_lines([*noticed, *layout_sections(parts, width)], fresh=fresh)
+        notice = [piece for line in self._notice_lines for piece in wrap_cells(line, width)]
+        self.text.set_lines([*notice, *layout_sections(parts, width)], fresh=fresh)
 
     def clear(self) -> None:
         self._summed = (None, None)
@@ -135,7 +135,7 @@ class OverviewPane(Pane):
 
 
 LONGEST_ID = 400
-"""Longest group id that the pane shows in full, in characters. A longer one is cut in the middle."""
+"""Maximum width of a group id, in terminal cells. The middle of a longer group id is replaced by an ellipsis."""
 
 
 def overview_sections(
@@ -150,12 +150,10 @@ def overview_sections(
     """Return the sections of the pane from top to bottom.
 
     Args:
-        snapshot: the snapshot that the group is in.
-        group: group id.
-        offset_summary: the group's offsets, summed up; None if they have not been read.
+        offset_summary: totals of the group's offsets; None if the offsets have not been read.
         command_config: path of the client properties file, for the equivalent Kafka command.
-        series: samples of the lag, for the trend until the health monitor has one.
-        placeholder: text in place of a description that has not been read yet.
+        series: lag samples of all groups. The trend is computed from them until the health monitor reports a trend.
+        placeholder: text that is shown until the group has been described.
     """
     # Imported inside the function, so that the first frame does not wait for the import.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields

@@ -1,4 +1,4 @@
-"""The fields of the Overview about health, lag, and what a delete would lose."""
+"""The fields of the Overview pane about health and lag, and about what would be lost if the group were deleted."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Span of the samples that a trend of the lag is computed from, in seconds."""
+"""Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
 STEADY = 0.05
-"""Minimum rate, in records per second, at which the lag counts as growing or falling."""
-_WITH_DATE = 43_200.0  # a time at least this many seconds from now is shown with its date
+"""Rate of change of the lag, in records per second, below which the trend is shown as `steady`."""
+_WITH_DATE = 43_200.0  # a point in time at least this many seconds in the future is shown with its date
 _STALE = 60.0  # a verdict whose last read is at least this many seconds ago is shown with its age
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
-_NAMED = 3  # maximum number of members that are listed by name
+_MOST_MEMBERS_NAMED = 3  # maximum number of members that the `held up by` field lists by name
 
 
 def health_fields(
@@ -51,10 +51,8 @@ def health_fields(
     """Return the fields of the Health section. A field is left out while its value is unknown.
 
     Args:
-        snapshot: the snapshot that the group is in.
-        group: group id.
-        offset_summary: the group's offsets, summed up; None if they have not been read.
-        series: samples of the lag; None if the group has not been watched.
+        offset_summary: totals of the group's offsets; None if the offsets have not been read.
+        series: lag samples of the group; None if the group has not been watched.
     """
     health = snapshot.health.get(group)
     yield _verdict(snapshot, group, health)
@@ -88,7 +86,7 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
 
 
 def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]:
-    """Return the trend of the lag, and when the group will have caught up at that rate."""
+    """Yield the field with the trend of the lag and, if the lag falls, the time at which it will reach zero."""
     rate, span, gone = None, 0.0, None
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
@@ -171,19 +169,20 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
     if not health.holding_up:
         return
     cells: list[Cell] = []
-    for member, behind in list(health.holding_up.items())[:_NAMED]:
+    for member, behind in list(health.holding_up.items())[:_MOST_MEMBERS_NAMED]:
         distance = "has left" if behind is None else f"{plural(behind, 'epoch')} behind"
         cells += [Cell(member, WARN), Cell(f" {distance}  ", MUTED)]
-    more = len(health.holding_up) - _NAMED
+    more = len(health.holding_up) - _MOST_MEMBERS_NAMED
     if more > 0:
         cells.append(Cell(f"and {text.exact(more)} more", MUTED))
     yield one_line_field("held up by", *cells)
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield a field that says for how long the group has been Empty, and when its offsets may expire.
+    """Yield a field that says for how long the group has been in state Empty, and when its offsets may expire.
 
-    There is no field if the State field shows the time already and no expiry is known.
+    The field is left out if it has nothing to add: the `state` field already says for how long the group has been in
+    its state, and the time at which the offsets expire is unknown.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -198,16 +197,18 @@ def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Fiel
 
 @dataclass(frozen=True, slots=True)
 class OffsetSummary:
-    """The offsets of a group in all partitions together.
+    """Totals of the offsets of a group in all partitions.
 
     Attributes:
-        total: summed lag.
-        partitions: number of partitions that have an offset, or are known to have none.
-        topics: number of their topics.
+        total: total lag.
+        partitions: number of partitions that have a committed offset or an owner.
+        topics: number of topics that these partitions belong to.
         worst: the partition with the largest lag; None if no partition lags.
-        lost: records that expired before they were read, in `lost_in` partitions.
-        committed: number of partitions with a committed offset, in `committed_topics` topics.
-        share: whether the offsets are share-partition start offsets (KIP-932).
+        lost: number of records that expired before the group read them.
+        lost_in: number of partitions with such records.
+        committed: number of partitions with a committed offset.
+        committed_topics: number of topics with a committed offset.
+        share: whether the offsets are share-partition start offsets (KIP-932) in place of committed offsets.
     """
 
     total: LagTotal
@@ -222,7 +223,7 @@ class OffsetSummary:
 
 
 def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
-    """Return the sums over all partitions of a group."""
+    """Compute the totals over all partitions of a group."""
     rows = lags(offsets)
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]
@@ -240,7 +241,7 @@ def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
 
 
 def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Return the fields of the Lag section: the total, the partitions, and the one with the largest lag."""
+    """Return the fields of the Lag section: total lag, number of partitions, and the partition with the largest lag."""
     summed = offset_summary.total if offset_summary is not None else facts.lag_total(snapshot, group)
     if summed is None:
         yield one_line_field("total", *missing_cells(snapshot, group))
@@ -267,7 +268,7 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Return the fields of the section that says what a delete of the group would lose."""
+    """Return the fields of the section `If deleted`, which says what would be lost if the group were deleted."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

@@ -1,4 +1,4 @@
-"""A table with a detail area below it, which shows the row under the cursor in full."""
+"""A table with a detail area below it. The detail area shows the row under the cursor with all values in full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area: the title and the full value of every column of one row."""
+    """The detail area below a table, with the title and the full value of every column of one row."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -52,7 +52,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table and the detail of its current row. On a low screen the detail is hidden."""
+    """A table and the detail area for the row under the cursor. The detail area is hidden if the pane has few lines."""
 
     DEFAULT_CSS = """
     DetailedTable { height: 1fr; }
@@ -71,16 +71,16 @@ class DetailedTable(Vertical, Generic[RowT]):
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
         # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
-        self.call_after_refresh(self._tell, force=True)
+        self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
-        self._tell()
+        self._update_detail()
 
-    def _tell(self, *, force: bool = False) -> None:
+    def _update_detail(self, *, force: bool = False) -> None:
         row = self.table.row
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # The detail has no width before it is first shown, so the width of this widget is used.
+            # The text is wrapped to the width of this widget, because the detail area has no width before it is shown.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -1,7 +1,8 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-Rows are immutable values with a key, in display order. When new rows replace the old ones, the cursor stays on the row
-with its key and on its line of the screen, and only lines that differ are redrawn.
+Each row is an immutable value and has a key. When new rows replace the old ones, the cursor moves to the row with the
+same key, the table scrolls so that this row stays on its line of the screen, and only the lines that differ are
+redrawn.
 """
 
 from __future__ import annotations
@@ -30,19 +31,22 @@ RowT = TypeVar("RowT")
 
 
 class LineTable(LineView, Generic[RowT], can_focus=True):
-    """A table with a fixed heading and a cursor."""
+    """A table with a cursor and a heading, which stays in place while the rows scroll."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"table--heading", "table--sorted", "table--cursor", "table--odd"} | {
-        f"table--{role}" for role in ROLES
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--heading",
+        "table--sorted",
+        "table--cursor",
+        "table--cursor-blurred",
+    } | {f"table--{role}" for role in ROLES}
     """
     | class | description |
     |---|---|
     | `table--heading` | the line of titles |
     | `table--sorted` | the title of the column that rows are sorted by |
     | `table--cursor` | the row under the cursor, while the table has the focus |
-    | `table--odd` | the row under the cursor, while something else has the focus |
-    | `table--kg-…` | text in that role |
+    | `table--cursor-blurred` | the row under the cursor, while another widget has the focus |
+    | `table--kg-…` | text of the cells that have this role |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,7 +74,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         & > .table--heading { color: $kg-muted; text-style: bold; }
         & > .table--sorted { color: $kg-accent; text-style: bold underline; }
         & > .table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
-        & > .table--odd { background: $block-cursor-blurred-background; }
+        & > .table--cursor-blurred { background: $block-cursor-blurred-background; }
         & > .table--kg-ok { color: $kg-ok; }
         & > .table--kg-warn { color: $kg-warn; }
         & > .table--kg-error { color: $kg-error; }
@@ -83,7 +87,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """The cursor moved to another row, or the row under the cursor changed."""
+        """The cursor moved to another row, or the content of the row under the cursor changed."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -92,7 +96,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table, which Textual needs for the selectors of `@on`."""
+            """The table that sent this message. Textual compares it with the selectors of `@on`."""
             return self.table
 
     class HeadingPressed(Message):
@@ -101,13 +105,13 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         def __init__(self, table: LineTable[Any], column: str) -> None:
             super().__init__()
             self.table = table
-            """The table that was clicked."""
+            """The table whose heading was clicked."""
             self.column = column
-            """Id of the column."""
+            """Id of the column that was clicked."""
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table, which Textual needs for the selectors of `@on`."""
+            """The table that sent this message. Textual compares it with the selectors of `@on`."""
             return self.table
 
     cursor = reactive(0, repaint=False)
@@ -151,7 +155,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Show this text while the table is empty. It is not escaped, so it must not come from the cluster."""
+        """Set the text of the empty table. The text is not escaped, so it must not come from the cluster."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:
@@ -166,9 +170,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def set_rows(
         self, rows: Sequence[RowT], *, columns: Sequence[Column[RowT]] | None = None, fresh: bool = False
     ) -> None:
-        """Show these rows. The columns are replaced too if `columns` is given.
+        """Show these rows, and replace the columns too if `columns` is given.
 
-        With `fresh`, the rows belong to another group, so that cursor, scroll position and column widths start again.
+        Args:
+            fresh: whether the rows belong to another group. If so, the cursor moves to the first row, the table scrolls
+                to the top, and the widths of the columns are recomputed.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -277,7 +283,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self.cursor = 0 if side < 0 else len(self._rows) - 1
 
     async def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row, or post `HeadingPressed` for a click on a title."""
+        """Move the cursor to the clicked row. For a click on the title of a column, post `HeadingPressed`."""
         if event.y == 0:
             column = column_at(self._fitted, event.x)
             if column is not None:
@@ -286,7 +292,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render one line of the window: the heading, or the row at that scroll position."""
+        """Render line `y` of the widget: the heading, or the row that is on this line after scrolling."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -304,7 +310,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def _row_base(self, index: int) -> Style:
         if index != self.cursor:
             return self.base_style
-        return self.get_component_rich_style("table--cursor" if self.has_focus else "table--odd")
+        return self.get_component_rich_style("table--cursor" if self.has_focus else "table--cursor-blurred")
 
     def _role_style(self, role: str) -> Style:
         """Return the text color of a role, without background."""
@@ -317,7 +323,7 @@ FittedColumns = list[tuple[Column[RowT], int]]
 def heading_strip(
     fitted: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
-    """Render the titles of the columns, with another style for the sorted one."""
+    """Render the titles of the columns. The column that the rows are sorted by has the style `chosen`."""
     segments: list[Segment] = []
     for column, width in fitted:
         is_sorted = sorted_by is not None and sorted_by[0] == column.id
@@ -327,7 +333,7 @@ def heading_strip(
 
 
 def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
-    """Render one row. `role_style` returns the color of a role; None draws the whole row in the style `base`."""
+    """Render one row. Its cells have the colors that `role_style` returns, or all the style `base` if it is None."""
     segments: list[Segment] = []
     for column, width in fitted:
         cell = column.cell(row)

@@ -1,4 +1,4 @@
-"""A widget for lines of text that scroll, can be selected, and are redrawn one by one."""
+"""A widget for scrolling text, which can be selected with the mouse. Only lines that change are redrawn."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
-    """Scrolling text that changes often. An update redraws only the lines that differ, however many lines there are."""
+    """Scrolling text that changes often. An update redraws only the visible lines that differ."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
     """
     | class | description |
     |---|---|
-    | `lines--kg-…` | text in that role |
+    | `lines--kg-…` | text of the cells that have this role |
     """
 
     DEFAULT_CSS = """
@@ -72,7 +72,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. `fresh` means that they describe another object, so the widget scrolls to the top."""
+        """Show these lines. If `fresh`, the lines belong to another group, so the widget scrolls to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))
@@ -85,7 +85,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
                 self.refresh_line(y)
 
     def render_line(self, y: int) -> Strip:
-        """Render one line of the window."""
+        """Render line `y` of the widget, after scrolling."""
         base, at = self.base_style, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)
