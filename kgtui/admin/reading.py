@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kgtui.admin.deadline import Deadline
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Answer, Fault, fault_of, why_missing
-from kgtui.model.group_types import PROTOCOLS_WITH_OFFSETS, SHARE_OFFSET_TYPES, TYPES_WITH_OFFSETS
+from kgtui.model.group_types import SHARE_OFFSET_TYPES
 from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets, summed
 
@@ -122,9 +122,13 @@ class GroupsRead:
         """Sum the lag of all partitions of a group. The read must include `Logs.COMMITTED_ENDS` or more."""
         return summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
 
-    def topics_of(self, group: str) -> Iterable[str]:
-        """Return the topics in which a group has offsets. A topic is repeated for each of its partitions."""
-        return (row.topic for row in self.committed.get(group) or self.share.get(group, ()))
+    def topics_of(self, group: str) -> Iterable[str] | None:
+        """Return the topics in which a group has offsets, or None if its offsets were not read.
+
+        A topic is repeated for each of its partitions.
+        """
+        rows = self.share.get(group, self.committed.get(group))
+        return None if rows is None else (row.topic for row in rows)
 
     def partitions(self) -> set[TopicPartition]:
         """Return every partition in which a group has an offset, and every partition that a described member owns."""
@@ -160,14 +164,6 @@ class GroupsRead:
         self.faults += other.faults
 
 
-def has_offsets(listing: Listing) -> bool:
-    """Return whether a group of this type and protocol commits offsets.
-
-    Groups of Connect and schema registry commit none.
-    """
-    return listing.type in TYPES_WITH_OFFSETS or listing.protocol in PROTOCOLS_WITH_OFFSETS
-
-
 async def read_groups(
     admin: GroupAdmin,
     deadline: Deadline,
@@ -188,11 +184,11 @@ async def read_groups(
         deadline: this function uses one step of the deadline for the first part, and one for the log bounds if any are
             read.
         describe: ids of the groups to describe.
-        offsets: newest listing by id of the groups whose offsets are read; groups for which `has_offsets` is false
-            are skipped.
+        offsets: newest listing by id of the groups whose offsets are read; groups without offsets
+            (`Listing.has_offsets`) are skipped.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: also read the offsets of groups for which `has_offsets` is false.
+        every_offset: do not skip any group of `offsets`.
         separately: if a whole call fails, add a fault for each of its groups and keep the results of the other calls.
             By default, the error is raised.
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
@@ -211,7 +207,7 @@ async def read_groups(
     committed = [
         group
         for group, row in listings.items()
-        if row.type not in SHARE_OFFSET_TYPES and (every_offset or has_offsets(row))
+        if row.type not in SHARE_OFFSET_TYPES and (every_offset or row.has_offsets)
     ]
     timeout = deadline.step()
 

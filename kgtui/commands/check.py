@@ -219,7 +219,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
     summaries = dict(first.summaries)
     for group, one in health.items():
         if one.read_at is not None and one.lag is not None:
-            old = summaries.get(group) or Summary(None, None, 0, 0, (), "", one.read_at)
+            old = summaries.get(group) or Summary(None, None, 0, 0, None, "", one.read_at)
             lag, description = one.lag, watch.histories[group].description
             summaries[group] = replace(
                 old, lag=lag.lag, lag_unknown=lag.unknown, partitions=lag.partitions, at=one.read_at,

@@ -14,7 +14,7 @@ from kgtui.actions.execute import execute, requests_of
 from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.printing import notify, print_result, print_text
+from kgtui.commands.printing import notify, notify_faults, print_result, print_text
 from kgtui.commands.selection import select_groups, undecided_text
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
@@ -178,6 +178,7 @@ async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"partial: {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")
+    notify_faults(selection.faults)
     searched, every = selection.searched
     if searched < every:
         notify(f"{undecided_text(searched, every)}; they are not deleted")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import has_offsets, read_in_full
+from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.group_types import DEAD
@@ -150,7 +150,7 @@ class ClusterWatch:
             self.group_faults.pop(group, None)
             return
         offsets = read.offsets_of(group)
-        incomplete = description is None or (offsets is None and has_offsets(self._groups[group]))
+        incomplete = description is None or (offsets is None and self._groups[group].has_offsets)
         history.add(at, description, offsets, fault=fault is not None or incomplete)
         if fault is not None:
             self.group_faults[group] = fault

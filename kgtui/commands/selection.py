@@ -100,24 +100,27 @@ async def _enrich(
         if ids:
             read = await read_groups(admin, deadline, describe=ids)
         needs |= {Need.DESCRIPTION}
-        snapshot = _enriched(snapshot, read, ids)
+        snapshot = _enriched(snapshot, read, ids, lag=False)
     if lag:
         ids = query.limited(needs).select(snapshot)
         listings = {group: snapshot.groups[group] for group in ids}
         read.merge(await read_groups(admin, deadline, offsets=listings, logs=Logs.COMMITTED_ENDS))
-        snapshot = _enriched(snapshot, read, ids)
+        snapshot = _enriched(snapshot, read, ids, lag=True)
     return snapshot, read.general_faults
 
 
-def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str]) -> Snapshot:
+def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: bool) -> Snapshot:
     from kgtui.model.summary import Topics, summary_of
 
     now, summaries, topics, faults = time.time(), dict(snapshot.summaries), Topics(), read.group_faults()
     for group in ids:
+        with_offset = read.topics_of(group)
+        if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
+            with_offset = ()  # The group has no offsets, or nobody asked for them: only its subscriptions are shown.
         summaries[group] = summary_of(
             read.descriptions.get(group),
             read.lag_of(group),
-            read.topics_of(group),
+            with_offset,
             faults.get(group),
             now,
             shared=topics,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.admin.reading import has_offsets
 from kgtui.history import rows
 from kgtui.lake.arrow import escape_surrogates, to_one_chunk, to_values
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
@@ -139,7 +138,7 @@ class _GroupStates:
 
     def _offsets(self, group: str) -> GroupOffsets | None:
         positions = self._positions[group]
-        if not positions and not has_offsets(rows.listing_of_row(self._listed[group])):
+        if not positions and not rows.listing_of_row(self._listed[group]).has_offsets:
             return None
         return rows.offsets_of_rows(positions)
 

@@ -61,23 +61,33 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the topics that the group subscribes to, owns or has offsets in; None if nothing was read."""
-    summary = snapshot.summaries.get(group)
+    """Return the topics that the group subscribes to, owns or has offsets in.
+
+    None if members or offsets were never read, because the topics that are known may then not be all.
+    """
+    summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
+    swept = summary.topics if summary is not None else None
     reading, offsets = snapshot.details.get(group), snapshot.offsets.get(group)
     if reading is None and offsets is None:
-        return summary.topics if summary is not None else None
-    found = set(summary.topics) if summary is not None else set()
-    if reading is not None:
-        found |= topics_of(reading.value)
-    if offsets is not None:
-        found.update(topic for topic, _ in offsets.value.partitions)
-    return tuple(sorted(found))
+        return swept
+    subscribed = topics_of(reading.value) if reading is not None else None
+    with_offset = {topic for topic, _ in offsets.value.partitions} if offsets is not None else None
+    if with_offset is None and listing is not None and not listing.has_offsets:
+        with_offset = set()
+    if swept is None and (subscribed is None or with_offset is None):
+        return None
+    return tuple(sorted({*(swept or ()), *(subscribed or ()), *(with_offset or ())}))
 
 
-def topics_of(description: GroupDescription) -> set[str]:
-    """Return the topics that members subscribe to or own, and the source topics of a streams topology."""
+def topics_of(description: GroupDescription) -> set[str] | None:
+    """Return the topics that members subscribe to or own, and the source topics of a streams topology.
+
+    None if the broker withheld the members.
+    """
+    if description.members is None:
+        return None
     found: set[str] = set()
-    for member in description.members or ():
+    for member in description.members:
         found.update(member.topics or ())
         found.update(topic for topic, _ in member.assignment or ())
     if description.topology is not None:
@@ -85,14 +95,6 @@ def topics_of(description: GroupDescription) -> set[str]:
             found.update(part.source_topics)
             found.update(info.name for info in part.repartition_source_topics)
     return found
-
-
-def topics_may_be_missing(snapshot: Snapshot, group: str) -> bool:
-    """Return whether `topics` may lack some, because members or offsets of the group could not be read."""
-    if group in snapshot.group_faults:
-        return True
-    summary = snapshot.summaries.get(group)
-    return summary is not None and (summary.fault is not None or summary.members is None)
 
 
 def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:

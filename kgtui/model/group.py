@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import kind_of
+from kgtui.model.group_types import PROTOCOLS_WITH_OFFSETS, TYPES_WITH_OFFSETS, kind_of
 
 if TYPE_CHECKING:
     from kgtui.model.members import Member, Topology
@@ -46,6 +46,11 @@ class Listing:
     def kind(self) -> str:
         """The kind of the group, one of `kgtui.model.group_types.KINDS`."""
         return kind_of(self.type, self.protocol)
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether a group of this type and protocol has offsets. Groups of Connect and schema registry have none."""
+        return self.type in TYPES_WITH_OFFSETS or self.protocol in PROTOCOLS_WITH_OFFSETS
 
 
 @dataclass(frozen=True, slots=True)

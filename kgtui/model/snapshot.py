@@ -40,7 +40,8 @@ class Summary:
         lag: total lag in records over the partitions whose lag is known; None if no lag is known.
         lag_unknown: number of partitions whose lag is not known.
         partitions: number of partitions with an offset.
-        topics: topics that the group subscribes to or has offsets in, sorted.
+        topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
+            read, because the topics that are known may then not be all.
         member_index: client ids, hosts and member ids in the form of `kgtui.model.member_index`.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
@@ -52,7 +53,7 @@ class Summary:
     lag: int | None
     lag_unknown: int
     partitions: int
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] | None
     member_index: str
     at: float
     state: str | None = None

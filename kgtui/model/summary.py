@@ -25,7 +25,7 @@ Groups with the same topics share one tuple, so that 100,000 groups need only a 
 def summary_of(
     description: GroupDescription | None,
     sums: LagTotal | None,
-    topics: Iterable[str],
+    topics: Iterable[str] | None,
     fault: Fault | None,
     at: float,
     *,
@@ -36,21 +36,19 @@ def summary_of(
 
     Args:
         sums: total lag of the group.
-        topics: topics in which the group has an offset.
+        topics: topics in which the group has an offset; None if its offsets could not be read.
         at: time of the read, in seconds since the epoch.
         memberless: True if the list already says that the group has no members, so that it was not described.
         shared: tuples of topics in earlier summaries. The tuple of this summary is added.
     """
-    found = set(topics)
-    if description is not None:
-        found |= topics_of(description)
-    row = tuple(sorted(found))
+    subscribed = topics_of(description) if description is not None else set() if memberless else None
+    row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
     return Summary(
         members=description.member_count if description else 0 if memberless else None,
         lag=sums.lag if sums else None,
         lag_unknown=sums.unknown if sums else 0,
         partitions=sums.partitions if sums else 0,
-        topics=shared.setdefault(row, row),
+        topics=None if row is None else shared.setdefault(row, row),
         member_index=member_index_of(description.members if description else None),
         at=at,
         state=description.state if description else None,

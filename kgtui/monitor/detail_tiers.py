@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import OFFSETS, Logs, has_offsets, read_groups, read_in_full
+from kgtui.admin.reading import OFFSETS, Logs, read_groups, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.slices import PAUSE
@@ -218,7 +218,7 @@ class ViewTier:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
                 self._series.add(group, now, summary.lag, summary.members, description=description, offsets=offsets)
-        incomplete = description is None or (offsets is None and has_offsets(listing))
+        incomplete = description is None or (offsets is None and listing.has_offsets)
         self._report(ReadResult(group, now, description, offsets, fault=fault is not None or incomplete), recorded_at)
 
     async def _read_configs(self, group: str) -> None:

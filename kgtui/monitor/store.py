@@ -215,7 +215,9 @@ class Store:
         if group not in self.groups:
             return None
         sums = lag_of_group(offsets) if offsets else None
-        topics = (topic for topic, _ in offsets.partitions) if offsets else ()
+        topics = [topic for topic, _ in offsets.partitions] if offsets else None
+        if offsets is None and not self.groups[group].has_offsets:
+            topics = []
         summary = summary_of(description, sums, topics, fault, at, memberless=memberless, shared=self._topics)
         self.summaries[group] = untrack(summary)
         self._stale.add("summaries")

@@ -175,13 +175,15 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the other groups on the same topics, as far as they have been read; None if the topics are unknown."""
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
-    topics = set(summary.topics if summary is not None else ())
+    topics = set(summary.topics or () if summary is not None else ())
     if offsets is not None:
         topics.update(topic for topic, _ in offsets.value.partitions)
     if not topics:
         return None
     names = sorted(
-        name for name, other in snapshot.summaries.items() if name != group and not topics.isdisjoint(other.topics)
+        name
+        for name, other in snapshot.summaries.items()
+        if name != group and not topics.isdisjoint(other.topics or ())
     )
     rows = [{"group": name, "state": snapshot.state_of(name), "lag": snapshot.summaries[name].lag} for name in names]
     return {"count": len(names), "swept": [snapshot.swept, len(snapshot.groups)], "groups": rows[:MAX_NEIGHBORS]}

@@ -66,7 +66,9 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
     return BrokerStatus(node, f"broker-{node}:9092", answered, 20.0 + node, fault, count, failures=3 if fault else 0)
 
 
-def summary(lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] = ()) -> Summary:
+def summary(
+    lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
+) -> Summary:
     """Return the summary that the sweep keeps of a group."""
     return Summary(members, lag, unknown, 1, topics, encode_member_index(["client"], ["/10.0.0.1"], ["m-1"]), NOW - 3)
 

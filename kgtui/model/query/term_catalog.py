@@ -90,13 +90,10 @@ class NameKey(TermKey):
     """A term that compares names from the description or the offsets of a group. Wildcards are allowed.
 
     Attributes:
-        names: function that returns the names of one group; None if they were not read.
-        may_lack_names: function that returns whether some names of the group may be missing. If so, it is unknown
-            whether a group without a match has a matching name. None if a read always returns all names.
+        names: function that returns the names of one group; None if they were not all read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
-    may_lack_names: Callable[[Snapshot, str], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +240,6 @@ TERMS: tuple[TermKey, ...] = (
         "topic:payments%",
         needs=_DESCRIPTION | _OFFSETS,
         names=facts.topics,
-        may_lack_names=facts.topics_may_be_missing,
     ),
     NameKey(
         "client",

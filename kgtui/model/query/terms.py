@@ -189,7 +189,7 @@ class NameTerm:
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
         """Return a function that applies the term to groups of one snapshot."""
         matchers = [glob.matcher() for glob in self.any_of]
-        read, negated, may_lack = self._entry.names, self.negated, self._entry.may_lack_names
+        read, negated = self._entry.names, self.negated
         # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
         # once.
         decided: dict[tuple[str, ...], bool] = {}
@@ -201,17 +201,12 @@ class NameTerm:
             matches = decided.get(names)
             if matches is None:
                 matches = decided[names] = any(match(name) for name in names for match in matchers)
-            if not matches and may_lack is not None and may_lack(snapshot, group):
-                return None
             return matches is not negated
 
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
         """Return whether all names of the group were read."""
-        may_lack = self._entry.may_lack_names
-        if may_lack is not None and may_lack(snapshot, group):
-            return False
         return self._entry.names(snapshot, group) is not None
 
     def spelled(self) -> str:

@@ -177,9 +177,10 @@ def _split_by_known_state(
 
 def _topics_of(snapshot: Snapshot, group: str) -> Sequence[str]:
     summary = snapshot.summaries.get(group)
-    if summary is None:
-        return facts.topics(snapshot, group) or (NOT_READ,)
-    return summary.topics or (NO_TOPIC,)
+    topics = summary.topics if summary is not None else None
+    if topics is None:
+        topics = facts.topics(snapshot, group)
+    return (NOT_READ,) if topics is None else topics or (NO_TOPIC,)
 
 
 def _families_of(snapshot: Snapshot, group: str) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, has_offsets, read_by_coordinator, read_groups, read_in_full
+from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, read_by_coordinator, read_groups, read_in_full
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
@@ -65,7 +65,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
     ],
 )
 def test_offsets_are_read_only_for_groups_that_commit_them(group_type: str | None, protocol: str, asked: bool) -> None:
-    assert has_offsets(Listing(group_type, protocol, "Stable", 1)) is asked
+    assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
 async def test_every_group_is_read_with_the_calls_of_its_type() -> None:

@@ -176,6 +176,18 @@ def test_filter_before_the_command_restricts_the_deletion(admin: ScriptedAdmin) 
     assert sent(admin) == ["idle-b"]
 
 
+def test_groups_that_cannot_be_read_are_reported_and_kept(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
+    assert cli.main(["delete", "not:topic:other", "state:Empty", "--yes", "--expect", "1"]) == 0
+    assert sent(admin) == ["idle-a"]
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        "kgtui: group idle-b: not authorized [GROUP_AUTHORIZATION_FAILED]",
+        "kgtui: the filter could not decide on 1 of 2 groups, because their data is unknown; they are not deleted",
+    ]
+
+
 def test_no_matching_group_exits_with_0_without_a_question(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:

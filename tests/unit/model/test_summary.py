@@ -26,11 +26,30 @@ def test_topics_come_from_offsets_members_and_topology() -> None:
 
 def test_unread_parts_are_none_and_not_zero() -> None:
     summary = summary_of(None, None, (), None, 5.0, shared=Topics())
-    assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, ())
+    assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, None)
     assert summary_of(None, None, (), None, 5.0, memberless=True, shared=Topics()).members == 0
+
+
+def test_topics_are_none_unless_members_and_offsets_were_read() -> None:
+    member = Member("m", "c", "h", topics=("orders",))
+    read, withheld = (
+        GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)
+    )
+    for description, topics, memberless, expected in (
+        (read, ["rates"], False, ("orders", "rates")),
+        (read, (), False, ("orders",)),
+        (None, ["rates"], True, ("rates",)),
+        (read, None, False, None),
+        (None, ["rates"], False, None),
+        (withheld, ["rates"], False, None),
+    ):
+        made = summary_of(description, None, topics, None, 5.0, memberless=memberless, shared=Topics())
+        assert made.topics == expected
 
 
 def test_groups_with_the_same_topics_share_one_tuple() -> None:
     shared = Topics()
-    one, other = (summary_of(None, None, topics, None, 5.0, shared=shared) for topics in (["a", "b"], ["b", "a"]))
+    one, other = (
+        summary_of(None, None, topics, None, 5.0, memberless=True, shared=shared) for topics in (["a", "b"], ["b", "a"])
+    )
     assert one.topics is other.topics

@@ -86,11 +86,12 @@ def test_filtered_tree_has_only_the_chosen_groups(rows: list[Row], grouping: Gro
 
 
 def test_group_with_several_topics_is_under_each_topic() -> None:
-    rows: list[Row] = [("a", "consumer", "consumer", "Stable", 1), ("b", "consumer", "consumer", "Stable", 1)]
-    snapshot = snapshot_of(rows, summaries={"a": summary(topics=("x", "y")), "b": summary(topics=())})
+    rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in "abc"]
+    topics: dict[str, tuple[str, ...] | None] = {"a": ("x", "y"), "b": (), "c": None}
+    snapshot = snapshot_of(rows, summaries={group: summary(topics=value) for group, value in topics.items()})
     nodes = run_at_once(build_nodes(snapshot, "topic"))
     assert [(node.path, node.parts) for node in nodes.top] == [
-        (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]),
+        (("x",), [["a"]]), (("y",), [["a"]]), (("no topic",), [["b"]]), (("not read yet",), [["c"]]),
     ]  # fmt: skip
 
 
