@@ -1,11 +1,11 @@
 """Record what happens to the groups of a cluster, and replay any recorded point in time.
 
-`Recorder` polls all groups again and again and writes what changed to a lake. `RecordingReader` finds recorded polls
-and compares two of them. `ReplayAdmin` implements `GroupAdmin` on a recording, so that everything that works on a live
-cluster also works on a recorded one.
+`Recorder` polls all groups at an interval, and writes the changes between two polls to a lake. `RecordingReader` finds
+recorded polls and compares two polls. `ReplayAdmin` implements `GroupAdmin` on a recording, so that everything that
+works on a live cluster also works on a recorded cluster.
 
-Imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are imported when a lake is
-opened, not before.
+This package imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are only imported
+when a lake is opened.
 """
 
 from __future__ import annotations

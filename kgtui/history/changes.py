@@ -1,7 +1,7 @@
-"""Find what a poll changed: compare it with the recorded state, and return the rows to write.
+"""Compare the result of a poll with the recorded state, and return the rows that changed.
 
-States are kept as row tuples (see `rows`), because each poll compares a hundred thousand partitions and nearly all of
-them are unchanged.
+The recorded state is kept as row tuples (see `rows`) instead of objects, because each poll compares a hundred thousand
+partitions, of which nearly all are unchanged, and tuples compare fast.
 """
 
 from __future__ import annotations
@@ -11,34 +11,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgtui.history import rows
-from kgtui.lake.schemas.definition import RowValues
 from kgtui.model.members import owners_of, partitions_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from kgtui.lake.schemas.definition import RowsByTable, RowValues
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.members import Member
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Scope, broker, group and name of a fault."""
-
-RowsByTable = dict[str, list[RowValues]]
-"""Table → rows of key, `gone` and all other columns."""
+"""Key of table `faults`: the scope, broker, group and name of a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class PollResult:
-    """What one poll read.
+    """The values that one poll read from the cluster.
 
     Attributes:
-        listings: all groups; those of a broker that did not answer are as it listed them last.
-        descriptions: descriptions of the groups that this poll described.
-        committed, share: offsets of the groups whose offsets this poll read.
-        bounds: log bounds of all partitions with a position or an owner.
-        faults: (scope, fault); see column `scope` of table `faults`.
+        listings: group → listing, for all groups. If a broker did not answer, its last known listings are used.
+        descriptions: group → description, for the groups that this poll described.
+        committed, share: group → committed offsets or share offsets, for the groups whose offsets this poll read.
+        bounds: log bounds of all partitions that have an offset in a group or are owned by a member.
+        faults: pairs of a scope (see column `scope` of table `faults`) and a fault.
     """
 
     listings: Mapping[str, Listing]
@@ -49,12 +46,15 @@ class PollResult:
     faults: tuple[tuple[str, Fault], ...] = ()
 
     def release(self) -> None:
-        """Release the values group by group, because freeing a hundred thousand at once would block all threads."""
+        """Free the values one group at a time.
+
+        Freeing a hundred thousand values in one step would hold the GIL, and so block all other threads.
+        """
         _release(self.committed, self.share, self.descriptions, self.bounds)
 
 
 class ChangeTracker:
-    """The recorded state of all groups, as it will be once all returned rows are written."""
+    """The state of all groups after the latest poll. It includes rows that were returned but are not yet written."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -65,7 +65,7 @@ class ChangeTracker:
         self._faults: dict[FaultKey, RowValues] = {}
 
     def release(self) -> None:
-        """Release the state group by group; see `PollResult.release`."""
+        """Free the state one group at a time, for the same reason as `PollResult.release`."""
         _release(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property
@@ -79,10 +79,10 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Append to `out` the rows of some groups that changed.
+        """Compare these groups with their recorded state, and append all rows that changed to `out`.
 
         Args:
-            at: the poll, in milliseconds since the epoch.
+            at: time of the poll, in milliseconds since the epoch.
         """
         for group in groups:
             description = result.descriptions.get(group)
@@ -98,7 +98,10 @@ class ChangeTracker:
                 self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
     def finish(self, result: PollResult, out: RowsByTable) -> None:
-        """Append to `out` the rows of groups that disappeared and of faults, after all groups were added."""
+        """Append rows for groups that disappeared and for faults that began, changed or ended to `out`.
+
+        Call this once per poll, after `add` was called with all groups.
+        """
         for group in [group for group in self._groups if group not in result.listings]:
             self._forget(group, out)
         faults = {
@@ -106,7 +109,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # Compare codes only, because messages may contain times that differ in each poll.
+            # Only the error codes are compared, because messages may contain times that differ in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -115,7 +118,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, None, None, None))
 
     def all_rows(self) -> RowsByTable:
-        """Return the complete state as rows, ordered by key, for a keyframe."""
+        """Return the complete state as rows, for a keyframe. Rows of groups are in the order of their table's key."""
         out = new_rows()
         for group in sorted(self._groups):
             out["groups"].append((group, False, *self._groups[group]))
@@ -202,7 +205,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
     """Return partition → id of the member that reads it.
 
-    Members of streams groups own tasks, which read several partitions each.
+    In streams groups, members own tasks instead of partitions, and a task can read several partitions.
     """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:

@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake in time, on a thread of its own. After a disk error, writing is tried again."""
+"""Write recorded polls to the lake on a separate thread. After a disk error, the next flush tries again."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_WAITING = 1_000_000
-"""Rows that may wait for a disk that cannot be written; further rows make the recorder drop all of them.
+MAX_WAITING_ROWS = 1_000_000
+"""Maximum number of rows that wait in memory while the lake cannot be written; above it, all waiting rows are dropped.
 
-With 10,000 groups of which a tenth moves, this is about ten minutes.
+If the offsets of 1,000 of 10,000 groups change, the rows of about ten minutes fit.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class Flusher:
-    """Writes one lake, from `begin` to `end`. Create it inside a running event loop.
+    """Writes the polls of one recorder to its lake, at regular intervals. Create it inside a running event loop.
+
+    Call `begin` before and `end` after all other methods.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
@@ -44,7 +46,7 @@ class Flusher:
 
     Attributes:
         status: status of the recorder.
-        lost: whether rows were dropped, so that the next poll must be a keyframe. The recorder resets it.
+        lost: whether waiting rows were dropped. The next poll must then be a keyframe, and the recorder resets `lost`.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = RecorderLock(folder.lock)
         self._writer = LakeWriter(folder)
-        # One thread, so that writes keep their order and the screen never waits for the disk.
+        # Writes run on a thread, so that the screen never waits for the disk, and on one only, so that they stay in order.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -73,21 +75,23 @@ class Flusher:
         self.status = RecorderStatus()
 
     @property
-    def left_by(self) -> Holder | None:
-        """The previous recorder, if it crashed; None otherwise."""
-        return self._lock.left_by
+    def crashed_holder(self) -> Holder | None:
+        """The process of the previous recorder if it crashed; None if it released the lock."""
+        return self._lock.crashed_holder
 
     @property
     def waiting(self) -> int:
-        """Number of rows that are not in the lake yet."""
+        """Number of rows that wait in memory to be written to the lake."""
         return self._writer.waiting
 
     async def begin(self) -> int | None:
-        """Create the lake if necessary, lock it, and return its newest poll; None if it has none.
+        """Create the lake if necessary, lock it, and return the time of its newest poll in ms since the epoch.
+
+        Returns None if the lake has no polls yet.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
-            RefusedError: another process records into it.
+            RefusedError: another process records into this lake.
         """
         return await self._off_loop(self._begin)
 
@@ -101,7 +105,10 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Bind the lake to a cluster. Raises `LakeError` if it holds another one or cannot be written."""
+        """Bind the lake to a cluster.
+
+        Raises `LakeError` if the lake already holds another cluster, or cannot be written.
+        """
         await self._off_loop(self._claim, cluster_id)
 
     def _claim(self, cluster_id: str | None) -> None:
@@ -114,13 +121,20 @@ class Flusher:
         return LakeError(f"{self._folder.path} cannot be written: {visible(str(error))}")
 
     def add(self, at: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Add a poll to the rows that wait: its rows, and its row of `polls` from `taken_at` on."""
+        """Queue the rows of one poll for the next flush.
+
+        Args:
+            at: time of the poll, in milliseconds since the epoch.
+            keyframe: time of the keyframe on which the poll depends, in milliseconds since the epoch.
+            rows: rows of all tables except `polls`.
+            poll_row: row of table `polls`, from column `taken_at` on.
+        """
         self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing if the oldest waiting poll would otherwise wait longer than `RecorderOptions.flush`."""
+        """Start a flush if, at the next poll, the oldest waiting poll would be older than `RecorderOptions.flush`."""
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
@@ -135,7 +149,7 @@ class Flusher:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # If rows could not be written, the next start reports it as a crash.
+            # If some rows could not be written, the lock file stays, and the next recorder reports a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
@@ -162,7 +176,7 @@ class Flusher:
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
             self.report_error(f"the lake {self._folder.path} cannot be written: {visible(str(error))}")
-            if self._writer.waiting > MOST_WAITING:
+            if self._writer.waiting > MAX_WAITING_ROWS:
                 await self._give_up()
 
     def _write(self) -> tuple[int, int]:
@@ -172,17 +186,20 @@ class Flusher:
 
     async def _give_up(self) -> None:
         dropped, self.lost = self._writer.discard(), True
-        self._notify("the waiting polls were dropped; recording continues when the lake can be written")
+        self._notify(
+            f"more than {MAX_WAITING_ROWS:,} rows could not be written, so the polls that waited in memory were "
+            "dropped; recording continues when the lake can be written again"
+        )
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Tell the user why nothing is recorded at the moment, unless that was reported already."""
+        """Tell the user why nothing is recorded at the moment. A second error in a row is not reported."""
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)
 
     def report_recovery(self) -> None:
-        """Tell the user that recording continues, if an error was reported before."""
+        """Tell the user that recording continues if an error was reported before, and clear the error."""
         if self.status.error:
             self._notify("recording continues")
             self.status = replace(self.status, error="")

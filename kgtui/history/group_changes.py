@@ -1,6 +1,6 @@
-"""Find the polls of a day at which one group changed: its listing, its description or its members.
+"""Find the polls of a day at which the listing, the description or the members of one group changed.
 
-Changes to offsets do not count, because offsets change in nearly every poll.
+Changes to offsets are ignored, because offsets change in nearly every poll.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GroupState = tuple[object, frozenset[object]]
-"""Row of the group without `described_at`, None if there is no such group; and (member id, row) of its members."""
+"""State of a group: a tuple of its row in table `groups`, and a set with a pair (member id, row) for each member.
+
+The rows have no key, and no column `described_at`. The row in table `groups` is None if the group does not exist.
+"""
 
 ABSENT: GroupState = (None, frozenset())
 
@@ -27,8 +30,8 @@ class DayOfChanges:
     """The changes to one group on one day.
 
     Attributes:
-        changes: polls at which the group differs from the poll before on the same day, in order.
-        first, last: state at the first and the last poll of the day.
+        changes: times of the polls at which the group differs from the previous poll of the same day, in order.
+        first, last: state of the group at the first and at the last poll of the day.
     """
 
     changes: tuple[int, ...]
@@ -40,8 +43,8 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
     """Find the changes to a group on a day.
 
     Args:
-        groups, members: rows of this group on that day.
-        polls: all polls of the day in order, each with its keyframe.
+        groups, members: rows of this group on that day in tables `groups` and `members`.
+        polls: all polls of the day in order, as pairs of the poll and its keyframe.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

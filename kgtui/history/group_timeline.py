@@ -1,4 +1,4 @@
-"""Compute the timeline of one group from its recorded rows: lag, rates, members, and what changed when."""
+"""Compute the timeline of one group from its recorded rows: its lag, rates, number of members and changes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def group_timeline(
     """Compute the timeline of one group.
 
     Args:
-        faults: faults of this group, and those that name no group.
-        groups, members, partitions: rows of this group, from the keyframe of the first poll to the last poll.
-        polls: all polls of that time in order, beginning with a keyframe.
-        since, until: seconds since the epoch; earlier polls only serve to determine the state at `since`.
+        groups, members, partitions: rows of this group at the recorded polls.
+        faults: rows of table `faults` that name this group or no group, at the recorded polls.
+        recorded_polls: consecutive polls in order. The first poll is a keyframe.
+        since, until: interval of the timeline, in seconds since the epoch. Polls before `since` are only used to find
+            the state of the group at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -55,7 +56,9 @@ def group_timeline(
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the faults that can prevent the offsets of a group from being read: its own, and those of brokers.
+    """Return the faults that can prevent the offsets of a group from being read.
+
+    These are faults of the group itself, and faults of a broker or of the whole cluster.
 
     Args:
         group: group id with escaped surrogates.
@@ -83,9 +86,9 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return times, lag, members, written and read.
+    """Return five columns with one value per poll: time, lag, number of members, write rate and read rate.
 
-    There is no rate at a poll that could not read the offsets, nor at the poll after it.
+    Both rates are NaN at a poll that could not read the offsets of the group, and at the poll after it.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -103,10 +106,10 @@ def _columns(
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
                 seconds = None
-            row[0] = sums.lag % LONGS if sums.lags else math.nan
+            row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
-            row[2] = change.grown / seconds if seconds and sums.ends else math.nan
-            row[3] = change.moved / seconds if seconds and sums.positions and not change.rewound else math.nan
+            row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
+            row[3] = change.read / seconds if seconds and sums.known_positions and not change.rewound else math.nan
         for column, value in zip(columns, (poll.at, *row), strict=True):
             column.append(value)
         before = poll
@@ -118,7 +121,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the polls that could not read the offsets of the group, because of its own fault or its coordinator's."""
+    """Return the polls at which a fault of the group or of its coordinator prevented its offsets from being read."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -145,7 +148,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the first poll, and each later poll at which the group differs from the poll before."""
+    """Return a change point for the first poll, and for each poll at which the group differs from the previous poll."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -153,11 +156,11 @@ def _change_points(
     for poll in recorded_polls:
         whole = before is None or poll.keyframe != before.keyframe
         change = polls.get(poll.ms, PollChange())
-        if whole or poll.gap or poll.ms in groups or poll.ms in members or change.handed or change.rewound:
+        if whole or poll.gap or poll.ms in groups or poll.ms in members or change.reassigned or change.rewound:
             state = _group_state(groups.get(poll.ms, ()), ChangePoint(0.0, listed=False) if whole else state)
             now = _member_ids(members.get(poll.ms, ()), frozenset() if whole else member_ids)
             change_point = state._replace(
-                at=poll.at, joined=_sorted(now - member_ids), left=_sorted(member_ids - now), moved=change.handed,
+                at=poll.at, joined=_sorted(now - member_ids), left=_sorted(member_ids - now), moved=change.reassigned,
                 rewound=change.rewound, gap=poll.gap if before else "", since=before.at if before else None,
             )  # fmt: skip
             if not change_points:
@@ -205,35 +208,40 @@ PARTITION_COLUMNS = (
     "keyframe", "poll", "topic", "partition", "gone", "kind", "committed", "spso", "lag", "error", "log_end", "owner",
 )  # fmt: skip
 
-LONGS = 2**64
-"""Sums of differences between 64-bit integers may overflow; modulo this value they are correct again."""
+INT64_RANGE = 2**64
+"""Number of 64-bit integers. Arrow's sums of lag changes may overflow, but the lag modulo this number is correct."""
 
-SUMS = ("lag", "lags", "ends", "positions")  # summed up since the last keyframe
+SUMS = ("lag", "known_lags", "known_ends", "known_positions")
+"""Attributes of `PollChange` that are added up from the keyframe to a poll, to get the values at that poll."""
 
 
 class PollChange(NamedTuple):
-    """By how much one poll changed the sums over the partitions of a group.
+    """Changes at one poll, summed over the partitions of a group. A position is a committed offset or an SPSO.
 
     Attributes:
-        lag: difference of the summed lag.
-        lags, ends, positions: differences of the number of partitions with a known lag, log end offset and position.
-        grown: records by which log end offsets grew.
-        moved, rewound: records by which positions moved forward, and backward.
-        handed: number of partitions whose owner differs from their last known owner.
+        lag: change of the lag, in records.
+        known_lags, known_ends, known_positions: change of the number of partitions whose lag, log end offset or
+            position is known.
+        written: number of records by which log end offsets grew.
+        read, rewound: number of records by which positions moved forward or backward.
+        reassigned: number of partitions whose owner differs from their last known owner.
     """
 
     lag: int = 0
-    lags: int = 0
-    ends: int = 0
-    positions: int = 0
-    grown: int = 0
-    moved: int = 0
+    known_lags: int = 0
+    known_ends: int = 0
+    known_positions: int = 0
+    written: int = 0
+    read: int = 0
     rewound: int = 0
-    handed: int = 0
+    reassigned: int = 0
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return poll → changes, for each poll with rows. Arrow sums up a million rows within milliseconds."""
+    """Return poll → changes, for each poll with rows of table `partitions`.
+
+    The sums are computed in Arrow, because it adds up a million rows within milliseconds.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -247,23 +255,26 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
     columns["topic"] = columns["topic"].indices
     changed = pa.table({"poll": columns["poll"], **_sum_changes(columns), **_movements(columns)})
     sums = changed.group_by("poll").aggregate([(name, "sum") for name in PollChange._fields[:-1]])
-    handed = _owner_changes(columns, recorded_polls[0].ms)
+    reassigned = _owner_changes(columns, recorded_polls[0].ms)
     found: dict[int, PollChange] = {}
     for row in sums.to_pylist():
         numbers = {name: row[f"{name}_sum"] or 0 for name in PollChange._fields[:-1]}
-        found[row["poll"]] = PollChange(**numbers, handed=handed.get(row["poll"], 0))
+        found[row["poll"]] = PollChange(**numbers, reassigned=reassigned.get(row["poll"], 0))
     return found
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return by how much each row changes the sums. The first row of a partition after a keyframe counts in full."""
+    """Return by how much each row changes the sums (see `SUMS`), compared with the previous row of its partition.
+
+    Sums start at 0 at a keyframe, so the first row of a partition from a keyframe on adds its full value.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     first = _differs(columns, "keyframe", "topic", "partition")
     position, end, lag = _values(columns)
     found = {"lag": lag}
-    for name, values in (("lags", lag), ("ends", end), ("positions", position)):
+    for name, values in (("known_lags", lag), ("known_ends", end), ("known_positions", position)):
         found[name] = pc.is_valid(values).cast(pa.int64())
     changes = {}
     for name, values in found.items():
@@ -273,25 +284,27 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """How far the log and the position went since the row before of the same partition; null when not known."""
+    """Return the records written, read and rewound since the previous row of the same partition; null if unknown."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     first = _differs(columns, "topic", "partition")
     position, end, _ = _values(columns)
     nothing = pa.scalar(None, pa.int64())
-    grown, moved = (
-        pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position)
-    )  # in a topic that was created again offsets start at 0: its log has not grown
+    written, read = (pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position))
     return {
-        "grown": pc.if_else(pc.less(grown, 0), nothing, grown),
-        "moved": pc.if_else(pc.less(moved, 0), nothing, moved),
-        "rewound": pc.if_else(pc.less(moved, 0), pc.negate(moved), nothing),
+        # If a topic is deleted and created again, its offsets restart at 0; a smaller log end offset is no growth.
+        "written": pc.if_else(pc.less(written, 0), nothing, written),
+        "read": pc.if_else(pc.less(read, 0), nothing, read),
+        "rewound": pc.if_else(pc.less(read, 0), pc.negate(read), nothing),
     }
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return position, log end offset and lag of each row as `kgtui.model.offsets` defines them, or null."""
+    """Return three columns: position, log end offset and lag of each row. Unknown values are null.
+
+    The lag is computed as in `kgtui.model.offsets`.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -308,7 +321,11 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return poll → number of partitions whose owner differs from their last known owner."""
+    """Return poll → number of partitions whose owner differs from their last known owner.
+
+    Args:
+        beginning: the first poll, at which no partition counts as reassigned.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -318,13 +335,13 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
         return {}
     kept = {name: owned[name].combine_chunks() for name in names}
     kept["owner"] = kept["owner"].indices
-    handed = pc.and_(_differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], beginning))
-    counts = pc.value_counts(kept["poll"].filter(handed)).to_pylist()
+    reassigned = pc.and_(_differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], beginning))
+    counts = pc.value_counts(kept["poll"].filter(reassigned)).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
 
 
 def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether one of these columns differs from the row before."""
+    """Return for each row whether any of these columns differs from the previous row. The first row differs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -336,7 +353,7 @@ def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def _previous(values: pa.Array) -> pa.Array:
-    """Return the value of the row before; null for the first row."""
+    """Shift values by one row, so that each row has the value of the previous row. The first row is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

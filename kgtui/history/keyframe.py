@@ -1,4 +1,4 @@
-"""Read a keyframe and the changes until the next one, and find the state of a table at any of its polls."""
+"""Read a keyframe and the changes until the next keyframe, and return the state of a table at any poll between them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ if TYPE_CHECKING:
     from kgtui.lake.parquet import RowBlocks
     from kgtui.lake.schemas.definition import RowValues
 
-_MANY, _FRACTION = 16, 0.02
-"""Number and fraction of groups read one by one after which all groups of a block are converted together."""
+_MAX_GROUPS, _MAX_FRACTION = 16, 0.02
+"""Number and fraction of a block's groups that are converted to Python one at a time.
+
+When more groups than both limits allow were requested, the whole block is converted at once, which is faster.
+"""
 
 
 class Keyframe:
-    """The rows of one keyframe and of the polls until the next one. They are read when needed, and kept in memory.
+    """The rows of one keyframe and of the polls until the next keyframe.
+
+    Rows are read when they are needed, and then stay in memory.
 
     Args:
-        load: returns the rows of a table; called once per table.
-        polls: polls whose rows count.
-        reading: entered while files are read; converts their errors into `LakeError`.
+        load: returns the rows of a table with a given name. It is called once per table.
+        polls: polls in the index. Rows of all other polls are ignored, because an interrupted flush left them.
+        reading: creates a context manager that converts errors while files are read into `LakeError`.
     """
 
     def __init__(
@@ -43,7 +48,7 @@ class Keyframe:
         self._lock = threading.Lock()
 
     def at(self, name: str, poll: int) -> TableState:
-        """Return the state of a table after a poll."""
+        """Return the state of the table with this name, as it was after a poll."""
         with self._lock:
             if name not in self._tables:
                 self._tables[name] = KeyframeTable(name, self._load(name), self._polls, self._reading)
@@ -51,7 +56,10 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table of a keyframe. Blocks that were read are kept in memory."""
+    """The rows of one table for a keyframe and the polls until the next keyframe, in blocks (see `RowBlocks`).
+
+    A block is read when it is needed, and then stays in memory.
+    """
 
     def __init__(
         self, name: str, rows: RowBlocks, polls: Sequence[int], reading: Callable[[], AbstractContextManager[None]]
@@ -68,22 +76,26 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that may have rows of a group (with escaped surrogates), or None."""
+        """Return the index of the only block that can have rows of a group; None if no block has any.
+
+        Args:
+            group: group id with escaped surrogates.
+        """
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read missing blocks together, because reading one block takes as long as a thousand rows."""
+        """Read all of these blocks that are not in memory, in one call, because each call has a high fixed cost."""
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, together with the blocks that were read with it."""
+        """Return the rows of a block. They include the rows of all blocks that were read in the same call."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return `group` and some other columns of all groups after a poll."""
+        """Return column `group` and these columns for all rows of the table, as they were after a poll."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -96,14 +108,14 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """Rows of some blocks of a keyframe and its changes, sorted by key and poll."""
+    """The rows of some blocks, for a keyframe and the polls until the next keyframe, sorted by key and poll."""
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
         self._rows = rows.combine_chunks()
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the newest row of each key at a poll, without keys that are gone."""
+        """Return for each key its newest row at or before a poll, except for keys that were deleted by then."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -116,7 +128,7 @@ class _KeyframeRows:
 
 
 class TableState:
-    """The state of one table at one poll: its rows by group."""
+    """The rows of one table as they were after one poll, by group."""
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
         self._blocks = blocks
@@ -135,18 +147,18 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read all blocks with rows of these groups together."""
+        """Read the blocks with rows of these groups in one call, because each call has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Yield the group and some columns of every row; other columns are not read."""
+        """Yield for every row its group and the values of these columns. No other columns are read from disk."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
 
     def of(self, group: str) -> list[RowValues]:
-        """Return the rows of a group in the order of the table's columns, without column `group`."""
+        """Return the rows of a group, without columns `day`, `keyframe`, `poll`, `gone` and `group`."""
         block = self._block_of(group)
         return [] if block is None else block.of(group)
 
@@ -163,7 +175,7 @@ class TableState:
 
 
 class BlockState:
-    """The rows of some groups at one poll. Values are converted to Python when they are requested."""
+    """The rows of the groups of some blocks after one poll. Rows are converted to Python when they are requested."""
 
     def __init__(self, rows: pa.Table) -> None:
         rows = rows.combine_chunks()
@@ -180,12 +192,12 @@ class BlockState:
         return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:
-        """Return the rows of a group."""
+        """Return the rows of a group as Python values."""
         start, stop = self._spans.get(escape_surrogates(group), (0, 0))
         if start == stop:
             return []
         self._asked += 1
-        if self._columns is None and self._asked > max(_MANY, _FRACTION * len(self._spans)):
+        if self._columns is None and self._asked > max(_MAX_GROUPS, _MAX_FRACTION * len(self._spans)):
             self._columns = [to_values(column) for column in self._rows.columns]
         if self._columns is not None:
             return list(zip(*(column[start:stop] for column in self._columns), strict=True))
@@ -197,7 +209,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return for each row whether the next row has another key."""
+    """Return for each row whether it is the last row of its key."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +228,10 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return value → first row and the row after the last. Equal values are adjacent; null becomes an empty text."""
+    """Return value → (index of its first row, index after its last row).
+
+    Rows with equal values must be adjacent. Null is represented by an empty string.
+    """
     import pyarrow.compute as pc
 
     spans: dict[str, tuple[int, int]] = {}

@@ -13,10 +13,10 @@ class RecorderOptions:
 
     Attributes:
         interval: time between polls.
-        flush: longest time before a poll is written; a crash loses at most this much.
-        keyframe: time between keyframes.
-        describe: time within which every group is described again.
-        keep_days: number of full days that stay in the lake; None keeps all.
+        flush: maximum time that a poll waits in memory before it is written. A crash loses at most this time.
+        keyframe: time between two keyframes.
+        describe: maximum time between two descriptions of the same group.
+        keep_days: number of full days after which polls are deleted from the lake; None keeps all polls.
     """
 
     interval: float = RECORD_INTERVAL
@@ -32,8 +32,8 @@ class RecorderStatus:
 
     Attributes:
         polls, rows: number of polls and rows written in this run.
-        last: time of the newest poll in the lake, in seconds since the epoch; None before the first.
-        waiting: number of rows that are not in the lake yet.
+        last: time of the newest poll that this run wrote, in seconds since the epoch; None if it wrote no poll yet.
+        waiting: number of rows that wait in memory to be written to the lake.
         error: why nothing can be recorded at the moment; empty if there is no problem.
     """
 

@@ -1,4 +1,4 @@
-"""The recorded state of a cluster at one point in time, and the comparison of two of them."""
+"""The recorded state of a cluster at one point in time, and the comparison of two recorded states."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 
 class PointInTime:
-    """The state of a cluster at one recorded poll. Tables are read when they are needed.
+    """The state of a cluster at one recorded poll. Tables are read from disk when they are needed.
 
     Attributes:
-        poll: the recorded poll.
-        cluster: the cluster with its brokers at that time.
-        answered: number of brokers that answered the list request.
-        interval: configured interval between polls, in seconds.
+        cluster: the cluster and its brokers at that poll.
+        answered: number of brokers that returned their list of groups at that poll.
+        interval: configured time between two polls of the recorder, in seconds.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group → listing, for all groups. Equal listings are one object."""
+        """Group → listing, for all groups. Groups with equal listings share one object, which saves memory."""
         seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
@@ -65,7 +64,7 @@ class PointInTime:
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """What could not be read, as (scope, fault); see table `faults`."""
+        """Faults of this poll, as pairs of a scope (see column `scope` of table `faults`) and a fault."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -75,44 +74,52 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group) → fault, for faults of single groups."""
+        """(scope, group) → fault, for all faults that name a group."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the descriptions, or the offsets, of these groups together, before they are requested one by one."""
+        """Read the data of these groups into memory, before their methods are called group by group.
+
+        One call for all groups is faster than a read for each group.
+
+        Args:
+            offsets: whether to read the offsets of the groups instead of their descriptions and members.
+        """
         for state in (self._partitions,) if offsets else (self._groups, self._members):
             state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
-        """Return member id → member."""
+        """Return member id → member, for the members of a group."""
         return {row[0]: rows.member_of_row(row[0], row[1:]) for row in self._members.of(group)}
 
     def member_ids(self, group: str) -> set[str]:
-        """Return the ids of the members of a group."""
         return {row[0] for row in self._members.of(group)}
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
-        """Return partition → id of its owner; None if the owner is unknown."""
+        """Return partition → member id of its owner, for all partitions of a group. The id is None if it is unknown."""
         return {(row[0], row[1]): row[-1] for row in self._partitions.of(group)}
 
     def description(self, group: str) -> GroupDescription | None:
-        """Return the description of a group; None if there is no such group or it had not been described yet."""
+        """Return the description of a group; None if the group does not exist or was not described until this poll."""
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return when the current description was first read, in seconds since the epoch; None if never."""
+        """Return the time at which the description of a group took its present value, in seconds since the epoch.
+
+        Returns None if the group does not exist or was not described until this poll.
+        """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → row of table `partitions`, from `kind` on."""
+        """Return partition → row of table `partitions` from column `kind` on, for all partitions of a group."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """Return the committed offsets or share offsets of a group, with the bounds of the logs."""
+        """Return the committed offsets or share offsets of a group, and the log bounds of their partitions."""
         result = rows.offsets_of_rows(self.positions(group))
         self._logs.update(result.bounds or {})
         return result
@@ -122,7 +129,11 @@ class PointInTime:
         return lag_of_group(self.offsets(group))
 
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
-        """Return the log bounds of a partition as last read for any group; None if they were not read."""
+        """Return the log bounds of a partition.
+
+        They come from the rows of any group with an offset or an owner in the partition. Returns None if no row has
+        log bounds of the partition.
+        """
         return self._logs.get(tp) or self._every_log.get(tp)
 
     @cached_property
@@ -133,14 +144,18 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     seen_rows = result.get((topic, partition))
-                    # A group that could not be read keeps older bounds: take the newest ones.
+                    # Groups that could not be read at this poll have older bounds. The highest log end offset is newest.
                     if seen_rows is None or (log.log_end or -1) > (seen_rows.log_end or -1):
                         result[topic, partition] = log
         return result
 
 
 class OwnerChange(NamedTuple):
-    """A partition whose owner changed; None stands for an unknown owner."""
+    """A partition whose owner in a group changed.
+
+    Attributes:
+        before, after: member id of the owner at the earlier and at the later poll; None if it is unknown.
+    """
 
     group: str
     topic: str
@@ -150,7 +165,7 @@ class OwnerChange(NamedTuple):
 
 
 class LagChange(NamedTuple):
-    """The lag of a group at both points in time, in records; None if unknown."""
+    """The lag of one group at the earlier and at the later of two polls, in records; None if it is unknown."""
 
     group: str
     before: int | None
@@ -158,20 +173,20 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Records by which the lag grew; negative if it fell, 0 if one of both is unknown."""
+        """Change of the lag in records; negative if it fell, 0 if it is unknown at either poll."""
         return 0 if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between two points in time, sorted by group except for `lags`.
+    """The differences between the states of a cluster at two polls, sorted by group except for `lags`.
 
     Attributes:
-        joined, left: groups that exist only at the later, or only at the earlier point.
-        relisted: group and both listings, if type, protocol, state or coordinator differ.
-        members_joined, members_left: (group, member id) of groups that exist at both points.
-        moved: partitions whose owner changed, in groups that exist at both points.
-        lags: groups whose lag differs, with the largest growth first.
+        joined, left: groups that exist only at the later poll, and groups that exist only at the earlier poll.
+        relisted: group, earlier listing and later listing, for groups whose listings differ.
+        members_joined, members_left: pairs (group, member id), for groups that exist at both polls.
+        moved: partitions whose owner changed, in groups that exist at both polls.
+        lags: changes of the lag, for groups that exist at both polls, with the largest growth first.
     """
 
     earlier: RecordedPoll
@@ -186,7 +201,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Compare two points in time, in either order."""
+    """Return the differences between two points in time. The arguments may be in any order."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings

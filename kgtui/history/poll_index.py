@@ -1,4 +1,4 @@
-"""Index of all polls of a recording: when each was taken, its keyframe, and where gaps are."""
+"""Index of all polls of a recording, with the time, the keyframe and the preceding gap of each poll."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ class RecordedPoll:
     """One recorded poll.
 
     Attributes:
-        ms: time of the poll in milliseconds since the epoch; it identifies the poll.
-        keyframe: the last poll that wrote the complete state.
-        gap: why nothing was recorded before this poll; empty if it follows the poll before.
+        ms: time of the poll in milliseconds since the epoch. It identifies the poll.
+        keyframe: time of the newest keyframe at or before this poll, in milliseconds since the epoch. A keyframe is a
+            poll whose rows are the complete state.
+        gap: why nothing was recorded for some time before this poll; empty if there is no gap.
     """
 
     ms: int
@@ -35,7 +36,7 @@ class RecordedPoll:
 
 
 class PollIndex:
-    """All polls of a recording in order, in compact arrays: a month has a quarter of a million."""
+    """All polls of a recording, in order. They are kept in arrays, because a month has about 250,000 polls."""
 
     def __init__(self) -> None:
         self._polls = array("q")
@@ -50,7 +51,11 @@ class PollIndex:
         return RecordedPoll(poll, self._keyframes[position], self._gaps.get(poll, ""))
 
     def add(self, rows: Iterable[tuple[int, int, str | None]]) -> None:
-        """Add polls as (poll, keyframe, gap). They must be later than all polls in the index."""
+        """Add polls that are later than all polls in the index.
+
+        Args:
+            rows: rows of table `polls` with columns `poll`, `keyframe` and `gap`, in any order.
+        """
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
             self._keyframes.append(keyframe)
@@ -58,23 +63,29 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls of an interval in seconds since the epoch, both ends included."""
+        """Return the polls from `since` to `until`, both included, in order. Times are in seconds since the epoch."""
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """Return the last poll, or the last one at or before `until`; None if there is none."""
+        """Return the newest poll at or before `until`, in seconds since the epoch; None if no poll is that old.
+
+        Without `until`, return the newest poll; None if the index is empty.
+        """
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return self[stop - 1] if stop else None
 
     def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
-        """Return the poll `by` places later, or earlier if negative; None beyond the ends."""
+        """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
+
+        Returns None if that is before the first or after the last poll.
+        """
         position = bisect_left(self._polls, poll.ms) + by
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the polls that depend on a keyframe, among them the keyframe."""
+        """Return the times of a keyframe and of all polls until the next keyframe, in milliseconds since the epoch."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):
@@ -84,7 +95,7 @@ class PollIndex:
         return found
 
     def days(self) -> list[date]:
-        """Return all UTC days with polls. The first poll of a day is always a keyframe."""
+        """Return all UTC days that have at least one poll, in order."""
         found: list[date] = []
         position = 0
         while position < len(self._polls):
@@ -95,7 +106,7 @@ class PollIndex:
         return found
 
     def of_day(self, day: date) -> list[tuple[int, int]]:
-        """Return the polls of a day, each with its keyframe."""
+        """Return a pair (poll, keyframe) for each poll of a UTC day. The first poll of a day is always a keyframe."""
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))
         return list(zip(self._polls[first:end], self._keyframes[first:end], strict=True))

@@ -1,4 +1,4 @@
-"""Read the recorded polls of some groups one after the other, for rules that need a series of reads."""
+"""Replay what each recorded poll read of some groups, in order, for health rules that evaluate consecutive reads."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
-_OF_ALL = frozenset({"cluster", "broker", "offsets"})
-"""Scopes in which a fault without a group prevents all groups of a coordinator from being read."""
+_WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
+"""Scopes of faults that prevent all groups of a coordinator from being read, unless the fault names a group."""
 
 
 class GroupRead(NamedTuple):
-    """What one poll read of one group.
+    """The description and the offsets that one poll read of one group.
 
     Attributes:
-        description: None if there is none, or if this poll could not describe the group.
-        offsets: None if this poll could not read them, or the group has none.
-        fault: why something is missing; None if nothing is.
+        description: None if no poll had described the group yet, or if this poll could not describe it.
+        offsets: None if this poll could not read the offsets, or if the type of the group has no offsets.
+        fault: why the description or the offsets could not be read; None if both were read.
     """
 
     description: GroupDescription | None
@@ -45,10 +45,10 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """What one poll read.
+    """The groups and the faults that one poll read.
 
     Attributes:
-        groups: group → what was read, for the requested groups that existed.
+        groups: group → read, for the requested groups that existed at this poll.
         faults: faults that name no group.
     """
 
@@ -78,7 +78,7 @@ def read_polls(
 
 
 class _GroupStates:
-    """The state of some groups, which advances poll by poll from a keyframe."""
+    """The state of some groups at one poll. It begins at a keyframe, and `go_to` advances it poll by poll."""
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
         names = [escape_surrogates(group) for group in groups]
@@ -95,7 +95,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes of the next poll."""
+        """Advance to the next poll, by applying the changes that it recorded."""
         changed, moved = self._take_groups(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -143,10 +143,13 @@ class _GroupStates:
         return rows.offsets_of_rows(positions)
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return what the poll read. Values that it could not read are None instead of those of an earlier poll."""
+        """Return what the poll read.
+
+        Values that the poll could not read are None, although the state still has the values of an earlier poll.
+        """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
-            if fault.group is None and scope in _OF_ALL:
+            if fault.group is None and scope in _WHOLE_COORDINATOR:
                 for group in reads:
                     if fault.broker in (None, self._listed[group][3]):
                         reads[group] = GroupRead(None, None, fault)
@@ -162,10 +165,10 @@ class _GroupStates:
 
 
 class _RowsByPoll:
-    """The rows of one table by poll. Values are converted to Python one poll at a time.
+    """The rows of one table, by poll. They are converted to Python one poll at a time, which saves memory.
 
     Args:
-        groups: ids with escaped surrogates of the groups to keep; None for all.
+        groups: ids of the groups whose rows are used, with escaped surrogates; None for all groups.
     """
 
     def __init__(self, table: pa.Table, groups: Sequence[str] | None) -> None:
@@ -188,7 +191,7 @@ class _RowsByPoll:
         self._rows = self._rows.drop_columns(["poll"])
 
     def at(self, poll: int) -> Iterator[RowValues]:
-        """Yield the rows of a poll, without the poll."""
+        """Yield the rows of a poll, without column `poll`."""
         start, stop = self._spans.get(poll, (0, 0))
         if start < stop:
             some = self._rows.slice(start, stop - start)

@@ -1,8 +1,9 @@
 """Read all groups of a cluster for one poll of the recorder.
 
-Offsets of all groups are read, descriptions of groups that may have changed, and each log once. Each coordinator is
-read separately and in batches, so that one that hangs affects only its own groups. The list of groups comes from the
-monitor; its background sweep keeps only sums, so the recorder reads offsets itself.
+A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log bounds of each
+partition once. It reads each coordinator separately and in batches, so that a coordinator that hangs affects only its
+own groups. The list of groups comes from the monitor. The monitor also reads offsets, but keeps only the lag of each
+group, so the recorder reads all offsets itself.
 
 A screen may be drawn on the same event loop, so loops over all groups run in threads.
 """
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Poller:
-    """Reads what one poll records.
+    """Reads from the cluster what a poll records.
 
     Args:
-        describe_every: longest time between two descriptions of a group in seconds. Groups are described again even if
-            their listing stays the same, because a listing does not show the members.
+        describe_every: maximum time between two descriptions of the same group, in seconds. Groups are described again
+            even if their listing stays the same, because a listing does not show the members.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -40,15 +41,15 @@ class Poller:
         self._describe_every = describe_every
         self._described: dict[str, tuple[Listing, float]] = {}
 
-    async def look(
+    async def read(
         self, snapshot: Snapshot, owned: Iterable[TopicPartition], *, now: float, timeout: float
     ) -> PollResult:
         """Read every group of a snapshot.
 
         Args:
-            owned: partitions with an owner, whose log bounds are read too.
-            now: seconds of any clock.
-            timeout: seconds for everything.
+            owned: partitions that are owned by a member. Their log bounds are read even if they have no offset.
+            now: current time in seconds, of any clock that the caller uses for all calls.
+            timeout: maximum time for all reads together, in seconds.
         """
         deadline = Deadline(timeout)
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
@@ -69,7 +70,7 @@ class Poller:
         return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the groups to describe, and all groups by coordinator."""
+        """Return the groups that this poll describes, and coordinator → groups for all groups."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -80,7 +81,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the groups whose description may have changed, and those that were described longest ago."""
+        """Return the groups that this poll describes (see `groups_to_describe`), and forget groups that disappeared."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

@@ -1,4 +1,4 @@
-"""The recorder: polls all groups of a cluster at an interval, and writes what changed to a lake."""
+"""The recorder, which polls all groups of a cluster at an interval and writes the changes to a lake."""
 
 from __future__ import annotations
 
@@ -38,12 +38,10 @@ _log = logging.getLogger(__name__)
 
 
 class SnapshotSource(Protocol):
-    """The part of `kgtui.monitor.Monitor` that the recorder needs: the list of groups."""
+    """The part of `kgtui.monitor.Monitor` that the recorder uses: its snapshots, which contain the list of groups."""
 
     @property
-    def snapshot(self) -> Snapshot:
-        """The newest snapshot."""
-        ...
+    def snapshot(self) -> Snapshot: ...
 
 
 class Recorder:
@@ -51,15 +49,15 @@ class Recorder:
 
     Args:
         watch: provides the list of groups and the state of the brokers.
-        admin: used for everything else. The recorder does not close it.
+        admin: reads descriptions, offsets, log bounds and retention. The recorder does not close it.
         path: folder of the lake, which is created if necessary.
         notify: called with a message for the user when a problem begins or ends.
         now: returns seconds since the epoch.
         elapsed: returns seconds of a monotonic clock.
-        wait: waits that many seconds between two polls. With clocks and a `wait` of its own, a caller can record faster
-            than in real time.
-        alone: whether no screen is drawn on this event loop. Then the garbage collector is paused during a poll, which
-            is cheaper in total but blocks the loop once.
+        wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
+            `now` and `elapsed` can record a simulation faster than in real time.
+        alone: whether this event loop draws no screen. The garbage collector is then paused during each poll, which
+            takes less time in total, but the collection after the poll blocks the event loop.
     """
 
     def __init__(
@@ -95,19 +93,18 @@ class Recorder:
 
     @property
     def status(self) -> RecorderStatus:
-        """Status of the recorder."""
         return self._lake.status
 
     def stop(self) -> None:
-        """Make `run` write what waits, and return."""
+        """Make `run` write all waiting rows and return."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. In both cases waiting rows are written first.
+        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows before the end.
 
         Raises:
             LakeError: the folder cannot be written, is not a lake, or holds another cluster.
-            RefusedError: another process records into it.
+            RefusedError: another process records into this lake.
         """
         try:
             before = await self._lake.begin()
@@ -121,10 +118,16 @@ class Recorder:
         finally:
             await self._lake.end()
 
-    # -- the beginning -----------------------------------------------------------------------------------------------
+    # -- start --------------------------------------------------------------------------------------------------------
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until every broker has answered or failed, then bind the lake to the cluster."""
+        """Wait until each broker has listed its groups or failed to do so, then bind the lake to the cluster.
+
+        The wait ends after `RECORD_FIRST_LISTS` seconds at the latest.
+
+        Args:
+            before: time of the newest poll in the lake, in milliseconds since the epoch; None if it has no polls.
+        """
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
             await self._pause(0.05)
@@ -132,17 +135,17 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Report how the previous recorder ended, and return the reason for the gap."""
+        """Return why nothing was recorded since the last poll in the lake; tell the user if the recorder crashed."""
         if before is None:
             return "the recording begins"
         self._last = before
-        holder = self._lake.left_by
+        holder = self._lake.crashed_holder
         if holder is None:
             return "recorder stopped"
         last_poll = rfc3339(before / 1000, "seconds")
         self._notify(
-            f"the previous recorder ({holder}) crashed: its polls until {last_poll} are in the lake; later ones, of at "
-            "most one flush interval, are lost"
+            f"the previous recorder ({holder}) crashed. The lake has all polls until {last_poll}; later polls, of one "
+            "flush interval at most, are lost"
         )
         return "recorder killed"
 
@@ -151,13 +154,13 @@ class Recorder:
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
         if self._lost or self._lake.lost:
-            await self._start_keyframe(self._lost or "could not be written")
+            await self._start_keyframe(self._lost or "polls could not be written")
         if not snapshot.cluster.brokers:
             self._lake.report_error("the cluster cannot be reached")
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # The collector stays paused until the values are released, so that it has nothing to visit.
+            # The garbage collector stays paused until the values of the poll are freed, so that it never scans them.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -166,32 +169,37 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Start with a keyframe, because the state to compare with is not in the lake."""
+        """Make the next poll a keyframe, because the state that it would be compared with is not in the lake.
+
+        Args:
+            gap: reason for the gap before the next poll.
+        """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
         self._gap, self._lost, self._lake.lost = gap, "", False
         await asyncio.to_thread(old.release)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
-        """Read all groups, find the changes, and add the poll to the rows that wait."""
+        """Read all groups, compare them with the recorded state, and queue the rows that changed for the next flush."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
-        result = await self._poller.look(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
+        result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(result, at)
-        if not self._lake.lost:  # otherwise the rows that this poll builds on were dropped meanwhile
+        # If waiting rows were dropped during this poll, its changes are based on rows that are not in the lake.
+        if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
             self._previous = self._last = at
         if self._retention.due(self._elapsed()):
             topics = {topic for topic, _ in result.bounds}
-            await self._retention.look(topics, now=self._elapsed(), timeout=timeout)
+            await self._retention.refresh(topics, now=self._elapsed(), timeout=timeout)
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Return the rows of a poll, and its keyframe. If the poll is a keyframe, the rows are the complete state.
+        """Return the rows of a poll, and the time of its keyframe. The rows of a keyframe are the complete state.
 
-        This runs in a thread, because a hundred thousand partitions take half a second and a screen may be drawn on the
-        loop.
+        The comparison runs in a thread, because a hundred thousand partitions take half a second, and a screen may be
+        drawn on the event loop.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -202,7 +210,11 @@ class Recorder:
         return rows, old
 
     def _poll_row(self, snapshot: Snapshot, result: PollResult, rows: RowsByTable, at: int, took: int) -> RowValues:
-        """Return the row of `polls`, from `taken_at` on."""
+        """Return the row of table `polls` for this poll, from column `taken_at` on.
+
+        Args:
+            took: duration of the poll in milliseconds.
+        """
         options = self._options
         late = self._previous is not None and at - self._previous > RECORD_GAPS.limit(options.interval) * 1000
         if late and self._previous is not None:
@@ -227,7 +239,7 @@ class Recorder:
         )
 
     async def _pause(self, seconds: float) -> None:
-        """Wait that many seconds, or until `stop` is called."""
+        """Wait until `seconds` have passed or `stop` is called."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._stopping.wait()
@@ -241,7 +253,7 @@ def _compare(changes: ChangeTracker, result: PollResult, at: int, rows: RowsByTa
 
 
 def _all_brokers_listed(snapshot: Snapshot) -> bool:
-    """Return whether every broker has answered the list request or failed."""
+    """Return whether each broker has listed its groups or failed to do so."""
     brokers = snapshot.brokers
     return bool(snapshot.cluster.brokers) and all(
         node in brokers and (brokers[node].answered_at is not None or brokers[node].fault is not None)
@@ -253,9 +265,10 @@ _log = logging.getLogger(__name__)
 
 
 class RetentionRefresher:
-    """Reads the retention of topics from the cluster now and then, and stores it in the lake.
+    """Reads the retention of topics from the cluster at regular intervals, and stores it in the lake.
 
-    Retention that may not be read stays unknown; verdicts then use the movement of log start offsets.
+    If kgtui has no permission to read the retention of a topic, it stays unknown. The rule that warns of data loss then
+    estimates from the movement of the log start offset when records will be deleted.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -264,17 +277,21 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether retention has to be read again; `now` is in seconds of any clock."""
+        """Return whether it is time to read retention again.
+
+        Args:
+            now: current time in seconds, of the same clock as in `refresh`.
+        """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
-    async def look(self, topics: Collection[str], *, now: float, timeout: float) -> None:
-        """Read and store the retention of all topics that groups read. Errors are only logged."""
+    async def refresh(self, topics: Collection[str], *, now: float, timeout: float) -> None:
+        """Read the retention of these topics and store it in the lake. Errors are only logged."""
         if not topics:
             return
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # After a fault, missing topics keep the retention that is stored.
+            # After a fault, topics that are missing in the answer keep their stored retention.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

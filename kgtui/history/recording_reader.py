@@ -1,4 +1,4 @@
-"""Read a recording: find polls, show the cluster at a point in time, and find what changed."""
+"""Read a recording: find its polls, the state of the cluster at a poll, and the changes between polls."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowValues
 
-_KEPT = 3
-"""Keyframes that stay in memory, so that stepping across a keyframe and back reads nothing again."""
+_CACHED_KEYFRAMES = 3
+"""Number of keyframes that stay in memory, so that a step to the next keyframe and back reads no file again."""
 
-_DAYS_KEPT = 64
-"""Days of changes to single groups that stay in memory, for users who step from change to change."""
+_CACHED_DAYS = 64
+"""Number of `DayOfChanges` that stay in memory, so that stepping from change to change does not read days again."""
 
 
 class RecordingReader:
-    """Reader of a recording. Every call may read from disk and blocks; calls from several threads are safe.
+    """Reader of a recording. Any call may block while it reads from disk. Threads can share one reader.
 
     Args:
         path: folder of the lake.
@@ -75,17 +75,18 @@ class RecordingReader:
         with self._reading():
             self.refresh()
         if not self._polls:
-            raise LakeError(f"{self.path} has no recorded poll yet")
+            raise LakeError(f"{self.path} has no recorded polls yet")
 
     def refresh(self) -> int:
-        """Read polls that were added since the last call, and return their number."""
+        """Add polls that were recorded since the last call to the index, and return their number."""
         with self._lock:
             for table in self._tables.values():
                 table.open(renew=True)
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                self._keyframes.pop(last.keyframe, None)  # its interval may have new polls
+                # New polls may depend on the keyframe that was the newest until now, so it must be read again.
+                self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
             return int(rows.num_rows)
@@ -103,28 +104,38 @@ class RecordingReader:
         return self._polls[-1]
 
     def polls(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls of an interval, oldest first; in seconds since the epoch, both ends included."""
+        """Return the polls from `since` to `until`, both included, in order. Times are in seconds since the epoch."""
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
-        """Return the poll `by` places later, or earlier if negative; None beyond the ends."""
+        """Return the poll that is `by` polls later than `poll`, or earlier if `by` is negative.
+
+        Returns None if that is before the first or after the last poll.
+        """
         return self._polls.step(poll, by)
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
-        """Return the newest poll at or before a time in seconds since the epoch; without a time, the newest of all.
+        """Return the newest poll at or before a time in seconds since the epoch, or the newest poll if `time` is None.
 
-        Raises `LakeError` if the recording starts later.
+        Raises `LakeError` if the recording starts later than `time`.
         """
         found = self._polls.newest(time)
         if found is None:
             start = rfc3339(self.first.at, "seconds")
-            raise LakeError(f"{self.path}: the recording starts at {start}")
+            raise LakeError(f"{self.path} has no poll that early: the recording starts at {start}")
         return found
 
     # -- points in time --------------------------------------------------------------------------------------------
 
     def at(self, time: float | RecordedPoll | None = None) -> PointInTime:
-        """Return the cluster at a poll, or at the newest poll before a time. Raises `LakeError` as `poll_at`."""
+        """Return the state of the cluster at a poll.
+
+        Args:
+            time: a poll, or a time in seconds since the epoch, or None, of which `poll_at` finds the poll.
+
+        Raises:
+            LakeError: the recording starts later than `time`, or cannot be read.
+        """
         poll = self.poll_at(time) if time is None or isinstance(time, (int, float)) else time
         with self._lock, self._reading():
             keyframe = self._keyframe(poll.keyframe)
@@ -134,7 +145,15 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return columns of all rows of a keyframe until one of its polls. Raises `LakeError`."""
+        """Return the rows of a keyframe and of the polls after it, up to poll `until`.
+
+        Args:
+            columns: names of the columns to return.
+            keyframe, until: times of polls in milliseconds since the epoch; no other keyframe is between them.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
         with self._lock, self._reading():
             self._tables[table.name].open(renew=True)
             rows = self._tables[table.name].read(columns, day=day_of(keyframe), keyframe=keyframe)
@@ -152,7 +171,7 @@ class RecordingReader:
             self._clusters[keyframe] = sorted(
                 zip(*(rows[name].to_pylist() for name in columns), strict=True), key=lambda row: row[0]
             )
-            while len(self._keyframes) > _KEPT:
+            while len(self._keyframes) > _CACHED_KEYFRAMES:
                 old, _ = self._keyframes.popitem(last=False)
                 del self._clusters[old]
         self._keyframes.move_to_end(keyframe)
@@ -163,13 +182,13 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except FileNotFoundError:  # replaced by compaction and removed since
+            except FileNotFoundError:  # compaction replaced the file, and it was removed
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Convert errors of the disk and of damaged tables into `LakeError`."""
+        """Convert disk errors and errors in damaged tables into `LakeError`."""
         try:
             yield
         except storage_errors() as error:
@@ -178,22 +197,25 @@ class RecordingReader:
     # -- changes -----------------------------------------------------------------------------------------------------
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
-        """Return the next poll at which a group changed: its listing, description or members. None without one.
+        """Return the next poll at which the listing, description or members of a group changed; None if there is none.
 
-        Changes to offsets do not count, because offsets change in nearly every poll.
+        Changes to offsets are ignored, because offsets change in nearly every poll.
 
         Args:
-            back: search earlier polls instead, and return the newest change before `after`.
+            after: poll, or time in seconds since the epoch, after which the search starts.
+            back: search backward from `after`, and return the newest poll with a change before it.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        adjacent: GroupState | None = None  # state at the edge of the day searched before that adjoins this day
-        first_poll = 0  # of the day searched before
+        # The loop also compares the end of each day with the start of the next day. `adjacent` is the state of the day
+        # that was searched last: at its end when searching forward, at its start when searching backward.
+        adjacent: GroupState | None = None
+        first_poll = 0  # first poll of the day that was searched last
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            midnight_poll = first_poll if back else polls[0][0]  # first poll of the later of both days
+            midnight_poll = first_poll if back else polls[0][0]  # first poll of the later day
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
                 return self._poll(midnight_poll)
@@ -206,16 +228,22 @@ class RecordingReader:
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            span = (polls[0][0], polls[-1][0])  # the first poll of a day is a keyframe
+            span = (
+                polls[0][0],
+                polls[-1][0],
+            )  # no earlier rows are needed, because the first poll of a day is a keyframe
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
         self._days[group, day] = cached
-        while len(self._days) > _DAYS_KEPT:
+        while len(self._days) > _CACHED_DAYS:
             self._days.popitem(last=False)
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read rows of one group. The lock is held only to open the table, so that other threads do not wait."""
+        """Read the rows of one group from the keyframe to the last poll in `span`.
+
+        The lock is held only while the table is opened, so that other threads need not wait for the read.
+        """
         recorded = self._tables[table.name]
         with self._reading():
             with self._lock:
@@ -226,9 +254,15 @@ class RecordingReader:
         return self.poll_at(ms / 1000)
 
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return lag, rates and members of one group at every poll of an interval, and its changes.
+        """Return lag, rates and number of members of one group at each poll from `since` to `until`, and its changes.
 
-        The timeline of an interval without polls is empty. Raises `LakeError` if rows cannot be read.
+        The timeline is empty if the interval has no polls.
+
+        Args:
+            since, until: seconds since the epoch.
+
+        Raises:
+            LakeError: rows cannot be read.
         """
         begin = self._polls.newest(since) or self.first
         polls = self._polls.between(begin.keyframe / 1000, until)
@@ -245,5 +279,5 @@ class RecordingReader:
         )
 
     def compare(self, a: float | RecordedPoll, b: float | RecordedPoll) -> Comparison:
-        """Return the differences between two points in time: groups, members, owners and lag."""
+        """Return how groups, members, partition owners and lag differ between two points in time (see `at`)."""
         return compare(self.at(a), self.at(b))

@@ -1,4 +1,4 @@
-"""`GroupAdmin` for a recording, so that the screen, filters and commands work on a point in time. It is read-only."""
+"""Read-only `GroupAdmin` for a recording, so that the screen, filters and commands work on a recorded cluster."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """A recorded cluster at one point in time; see `kgtui.admin.base.GroupAdmin` for every call.
+    """`GroupAdmin` that reads from a recording, at one point in time that can be changed with `seek` and `step`.
 
-    `delete_groups` refuses every group. Faults that were recorded are returned as they were.
+    Faults that the recorder saw are returned again. `delete_groups` refuses every group.
 
     Args:
-        recording: reader of the recording; it needs no closing.
-        point_in_time: where to start; `ReplayAdmin.open` finds it.
+        recording: reader of the recording.
+        point_in_time: state of the cluster at the first poll to show. `ReplayAdmin.open` reads it.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -49,9 +49,13 @@ class ReplayAdmin:
 
     @classmethod
     async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
-        """Open a recording at a poll, or at the newest poll before a time. Raises `LakeError`.
+        """Return an admin that shows the poll at or before a time.
 
-        Times are in seconds since the epoch.
+        Args:
+            at: a poll, or a time in seconds since the epoch, or None for the newest poll.
+
+        Raises:
+            LakeError: the recording starts later, or cannot be read.
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
@@ -72,20 +76,31 @@ class ReplayAdmin:
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:
-        """Show another poll: the newest before a time, or the newest of all.
+        """Show another poll, and return it.
 
-        Raises `LakeError` if there is none; the current poll stays.
+        Args:
+            at: a poll, or a time in seconds since the epoch, at or before which the poll was taken, or None for the
+                newest poll.
+
+        Raises:
+            LakeError: the recording starts later, or cannot be read. The current poll is then still shown.
         """
         self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()
         return self.poll
 
     async def step(self, by: int = 1) -> RecordedPoll | None:
-        """Go forward or back by some polls. Returns None, and stays at the current poll, if there is none."""
+        """Show the poll that is `by` polls later, or earlier if `by` is negative, and return it.
+
+        If that is before the first or after the last poll, stay at the current poll and return None.
+        """
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Go to the next, or the previous, change to a group. Returns None if there is none."""
+        """Show the next poll at which a group changed, or the previous one if `back`, and return it.
+
+        If there is no such poll, stay at the current poll and return None.
+        """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def _go(self, find: Callable[[], RecordedPoll | None]) -> RecordedPoll | None:
@@ -154,17 +169,20 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention that the recorder read last, which may be newer than the poll."""
+        """Return the retention that the recorder read last. It may be newer than the poll that is shown."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
-            return Answer(stored, (Fault("NOT_SUPPORTED", "the retention of topics and offsets is not recorded"),))
+            return Answer(stored, (Fault("NOT_SUPPORTED", "the recording has no retention of topics and offsets"),))
         found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
         return Answer(Retention(found, stored.offsets))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Read each group that existed. The others get the recorded fault, or one that says what is missing."""
+        """Return the value of each group, and a fault for each group without a value.
+
+        The fault is the recorded one, or says that the group did not exist or had not been described yet.
+        """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
         def every() -> tuple[dict[str, T], list[Fault]]:
@@ -203,10 +221,11 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Return the differences from the last call.
+        """Return how the group list of the broker differs from the previous call.
 
-        Raises `ClientError` with the recorded fault of the broker, after the groups that it had listed before were
-        returned.
+        Raises:
+            ClientError: the poll that is shown has a fault of this broker. This is raised once all groups that the
+                broker listed before its fault were returned.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

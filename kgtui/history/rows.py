@@ -1,7 +1,7 @@
-"""Convert values of the model to rows of the recorded tables, and back.
+"""Convert objects of the model to rows of the recorded tables, and back.
 
-A row is a tuple of a table's columns without `day`, `keyframe`, `poll`, the key and `gone`. Rows are compared to find
-changes. Nested values are stored as JSON, in which lone surrogates are escaped.
+A row is a tuple with the values of a table's columns, except for `day`, `keyframe`, `poll`, `gone` and the key. The
+recorder compares rows to find changes. Nested values are stored as JSON, in which lone surrogates are escaped.
 """
 
 from __future__ import annotations
@@ -52,12 +52,16 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return type, protocol, state and coordinator."""
+    """Return the part of a row of table `groups` that comes from the listing: type, protocol, state and coordinator."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
 def description_row(description: GroupDescription, at: int) -> RowValues:
-    """Return described_at (ms), assignor, group_epoch, assignment_epoch, members and description."""
+    """Return the part of a row of table `groups` that comes from the description, from column `described_at` on.
+
+    Args:
+        at: value of `described_at`, in milliseconds since the epoch.
+    """
     rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _DESCRIBED}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
     return (
@@ -98,7 +102,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """Return the columns of a description, all null."""
+    """Return the values of `description_row` for a group that has not been described yet, which are all None."""
     return _UNDESCRIBED
 
 
@@ -106,7 +110,7 @@ def undescribed() -> RowValues:
 
 
 def member_row(member: Member) -> RowValues:
-    """Return client_id, host, instance_id, rack, epoch, protocol, assigned and detail."""
+    """Convert a member to a row of table `members`."""
     detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
     return (
         member.client_id,
@@ -136,7 +140,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
 
 
 # -- partitions ------------------------------------------------------------------------------------------------------
-# Columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner
+# Columns of a row: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error,
+# owner
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
@@ -153,7 +158,7 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Convert a share-partition start offset, its log bounds and one of its owners to a row of table `partitions`."""
+    """Convert a share offset, its log bounds and one member that reads the partition to a row of table `partitions`."""
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
         SHARE, None, share.start_offset, share.lag, share.leader_epoch, None, share.error, share.message or None,
@@ -169,12 +174,12 @@ def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
 
 
 def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
-    """Convert a row of table `partitions` with kind `commit` to a committed offset."""
+    """Convert a row of table `partitions` whose kind is `commit` to a committed offset."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` with kind `share` to a share offset."""
+    """Convert a row of table `partitions` whose kind is `share` to a share offset."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
@@ -184,7 +189,7 @@ def bounds_of_row(row: RowValues) -> PartitionBounds | None:
 
 
 def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffsets:
-    """Convert all rows of a group in table `partitions`, from `kind` on, to its offsets."""
+    """Convert the rows of one group in table `partitions` to the offsets of the group."""
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
     bounds: dict[TopicPartition, PartitionBounds] = {}
@@ -203,7 +208,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """Return code, message and advice."""
+    """Convert a fault to a row of table `faults`, with code, message and advice."""
     return (fault.code, fault.message, fault.advice)
 
 
@@ -214,7 +219,7 @@ def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValue
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """Convert a cluster to JSON; it contains no secrets."""
+    """Convert a cluster to JSON for column `cluster` of table `polls`. The cluster id has its own column."""
     return _text(
         {
             "controller": cluster.controller,
@@ -226,7 +231,7 @@ def cluster_text(cluster: ClusterInfo) -> str:
 
 
 def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
-    """Convert the JSON of `cluster_text` to a cluster."""
+    """Convert columns `cluster_id` and `cluster` of table `polls` to a cluster. `cluster_text` wrote the JSON."""
     cluster = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}
     return ClusterInfo(

@@ -48,13 +48,13 @@ class RecorderLock:
     """The lock of one lake, held from `take` to `release`.
 
     Attributes:
-        left_by: the previous holder if it ended without releasing the lock; None otherwise.
+        crashed_holder: the previous holder if it ended without releasing the lock; None otherwise.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: int | None = None
-        self.left_by: Holder | None = None
+        self.crashed_holder: Holder | None = None
 
     def take(self) -> None:
         """Take the lock.
@@ -80,7 +80,7 @@ class RecorderLock:
                 with contextlib.suppress(OSError):
                     os.close(file)
                 raise
-            self.left_by = before
+            self.crashed_holder = before
             _write(file, Holder(socket.gethostname(), os.getpid(), round(time.time(), 3)))
             self._file = file
             return
@@ -105,8 +105,8 @@ class RecorderLock:
 
         Used by maintenance, so that the next recorder still learns that the recorder before crashed.
         """
-        if self._file is not None and self.left_by is not None:
-            _write(self._file, self.left_by)
+        if self._file is not None and self.crashed_holder is not None:
+            _write(self._file, self.crashed_holder)
             self.release(clean=False)
         else:
             self.release()

@@ -158,7 +158,7 @@ def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Complete
     unknown.flush()
     stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "the time until data or offsets are lost may be missing: the retention of topics and offsets is not recorded"
+        "the time until data or offsets are lost may be missing: the recording has no retention of topics and offsets"
         in stderr
     )
 

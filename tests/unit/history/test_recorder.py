@@ -207,7 +207,7 @@ async def test_recorder_reports_and_survives_a_full_disk(
 async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flushing, "MOST_WAITING", 2)
+    monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -218,7 +218,7 @@ async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
         admin.commits["pay"] = (replace(admin.commits["pay"][0], offset=1004),)
         await wait_for_new_poll(recorder)
     lake = RecordingReader(tmp_path / "lake")
-    assert "could not be written" in [poll.gap for poll in lake.polls()]
+    assert "polls could not be written" in [poll.gap for poll in lake.polls()]
     assert lake.at(None).lag("pay").lag == 1
     for poll in lake.polls():
         assert set(lake.at(poll).listings) == {"pay", "ship"}
@@ -258,7 +258,7 @@ async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
     async with recording(tmp_path / "lake") as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
         with monkeypatch.context() as broken:
-            broken.setattr(recorder._poller, "look", lambda *_, **__: 1 / 0)
+            broken.setattr(recorder._poller, "read", lambda *_, **__: 1 / 0)
             await until(lambda: bool(messages))
         await wait_for_new_poll(recorder)
     assert "a poll failed: division by zero" in messages[0]

@@ -54,9 +54,9 @@ async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
-    await refresher.look((), now=0.0, timeout=1)
+    await refresher.refresh((), now=0.0, timeout=1)
     assert refresher.due(1.0), "no topics have been requested yet"
-    await refresher.look({"a", "b"}, now=1.0, timeout=1)
+    await refresher.refresh({"a", "b"}, now=1.0, timeout=1)
     assert load_retention(folder) == admin.topic_retention
     assert not refresher.due(600.0)
     assert refresher.due(601.0)
@@ -69,13 +69,13 @@ async def test_retention_that_may_not_be_read_keeps_stored_values(folder: LakeFo
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
             return Answer(Retention(), (Fault("TOPIC_AUTHORIZATION_FAILED", "not permitted"),))
 
-    await RetentionRefresher(Refused(), folder).look({"a"}, now=0.0, timeout=1)
+    await RetentionRefresher(Refused(), folder).refresh({"a"}, now=0.0, timeout=1)
 
     class Gone(ScriptedAdmin):
         async def retention(self, topics: Iterable[str], *, timeout: float = 30.0) -> Answer[Retention]:
             raise UnreachableError("nobody answers")
 
-    await RetentionRefresher(Gone(), folder).look({"a"}, now=0.0, timeout=1)
+    await RetentionRefresher(Gone(), folder).refresh({"a"}, now=0.0, timeout=1)
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
@@ -91,4 +91,4 @@ async def test_replay_answers_the_recorded_retention(tmp_path: Path) -> None:
     assert (await replay.retention([topic, "other"])).rows == Retention({topic: HOUR}, DAY)
     (tmp_path / "lake" / "retention.json").unlink()
     (fault,) = (await replay.retention([topic])).faults
-    assert "not recorded" in fault.message
+    assert "has no retention" in fault.message

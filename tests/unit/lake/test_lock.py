@@ -52,8 +52,8 @@ def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> No
         other.send_signal(signal.SIGKILL)
     lock = RecorderLock(path)
     lock.take()
-    assert lock.left_by is not None
-    assert lock.left_by.pid == other.pid
+    assert lock.crashed_holder is not None
+    assert lock.crashed_holder.pid == other.pid
     lock.release()
 
 
@@ -65,11 +65,11 @@ def test_released_lock_leaves_no_file(tmp_path: Path) -> None:
     first.release()
     assert not path.exists()
     second.take()
-    assert second.left_by is None
+    assert second.crashed_holder is None
     second.release(clean=False)
     first.take()
-    assert first.left_by is not None
-    assert first.left_by.pid == os.getpid()
+    assert first.crashed_holder is not None
+    assert first.crashed_holder.pid == os.getpid()
     first.release()
 
 
@@ -104,5 +104,5 @@ def test_damaged_lock_file_is_taken_over(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     lock = RecorderLock(path)
     lock.take()
-    assert lock.left_by is None
+    assert lock.crashed_holder is None
     lock.release()

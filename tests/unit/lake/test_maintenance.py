@@ -144,8 +144,8 @@ def test_optimize_keeps_the_trace_of_a_killed_recorder(lake: Path) -> None:
     assert list(upkeep.optimize(lake))
     lock = RecorderLock(path)
     lock.take()
-    assert lock.left_by is not None
-    assert lock.left_by.pid == killed["pid"]
+    assert lock.crashed_holder is not None
+    assert lock.crashed_holder.pid == killed["pid"]
     lock.release()
 
 

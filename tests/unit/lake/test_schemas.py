@@ -101,5 +101,5 @@ def test_error_says_why_a_folder_is_no_lake(tmp_path: Path) -> None:
 
 def test_lake_without_polls_cannot_be_opened(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
-    with pytest.raises(LakeError, match="no recorded poll yet"):
+    with pytest.raises(LakeError, match="no recorded polls yet"):
         RecordingReader(tmp_path / "lake")
