@@ -64,7 +64,7 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = RecorderLock(folder.lock)
         self._writer = LakeWriter(folder)
-        # Writes run on a thread, so that the screen never waits for the disk, and on one only, so that they stay in order.
+        # A thread, so that the screen never waits for the disk, and only one, so that writes stay in order.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None

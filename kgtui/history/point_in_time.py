@@ -144,7 +144,7 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     seen_rows = result.get((topic, partition))
-                    # Groups that could not be read at this poll have older bounds. The highest log end offset is newest.
+                    # Groups that could not be read at this poll have older bounds; the newest have the highest end.
                     if seen_rows is None or (log.log_end or -1) > (seen_rows.log_end or -1):
                         result[topic, partition] = log
         return result
