@@ -1,7 +1,7 @@
 """Draw the plots of the report with matplotlib, as SVG elements to embed in an HTML page.
 
-The SVG contains no script, no link and no `id` attribute. Its colors are CSS variables of the page, so that the same SVG
-fits light and dark mode.
+The SVG contains no script, no link and no `id` attribute. Its colors are CSS variables of the page, so that the same
+SVG fits light and dark mode.
 """
 
 from __future__ import annotations

@@ -183,6 +183,6 @@ def update_retention(folder: LakeFolder, answer: Retention, asked: Container[str
         OSError: the file cannot be written.
     """
     before = load_retention(folder)
-    after = before.learned(answer, asked)
+    after = before.updated(answer, asked)
     if after != before:
         write_json(folder.path / _FILE, {_TOPICS: dict(after.topics), _OFFSETS: after.offsets})

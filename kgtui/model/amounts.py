@@ -7,7 +7,7 @@ _TEN = 10
 
 
 def in_bytes(count: int) -> str:
-    """Format a number of bytes with two or three digits and a decimal unit: `512 B`, `4.2 MB`, `38 GB`."""
+    """Format a number of bytes as a short text with a decimal unit: `512 B`, `4.2 MB`, `38 GB`."""
     if count < _THOUSAND:
         return f"{count} B"
     amount, units = count / _THOUSAND, ["TB", "GB", "MB", "kB"]

@@ -1,6 +1,7 @@
-"""Results of reads.
+"""Results of reads and writes on a Kafka cluster.
 
-A result may be partial: it has the rows that could be read, the faults, and how many brokers and groups are covered.
+The result of a read may be partial: it contains the rows that could be read, a fault for each broker or group that
+could not be read, and how many brokers and groups the rows cover.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ RowsT = TypeVar("RowsT", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that could not be read or done, with the reason.
+    """An error of one request, as data: what could not be read or done, and why.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines for a request
-            without a valid response: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`. If a request got no valid response, the name is
+            one that kgtui defines: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`.
         message: text for the user, which names the request and the broker.
-        code: Kafka's error code; None for the names of kgtui.
-        broker: node id of the broker that failed or responded; None if it is not known.
-        group: group id; None if the fault does not concern a single group.
+        code: Kafka's error code; None if kgtui defines the name.
+        broker: node id of the broker to which the request was sent; None if it is not known.
+        group: id of the group that could not be read or changed; None if the fault concerns a whole broker or cluster.
         advice: what the user can do; `` if there is nothing to add.
     """
 
@@ -39,7 +40,7 @@ class Fault:
 
 
 def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None = None) -> Fault:
-    """Make a fault from an error. `broker` is used only if the error does not name a broker itself."""
+    """Convert an exception to a fault. `broker` is the node id to use if the exception does not name a broker."""
     named = getattr(error, "broker", None)
     return Fault(
         error.fault_name,
@@ -54,8 +55,7 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why a group is missing from the rows of an answer.
 
-    A fault of the group itself takes precedence. Otherwise, the first fault that does not concern a single group is
-    returned.
+    That is the first fault of this group. If the group has none, it is the first fault of a whole broker or cluster.
     """
     general: Fault | None = None
     for fault in faults:
@@ -63,14 +63,16 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
             return fault
         if fault.group is None and general is None:
             general = fault
-    return general or Fault("NO_ANSWER", "the broker's answer does not mention it", group=group)
+    return general or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How complete an answer is.
 
-    Each attribute is a pair of numbers: `(answered, all)` for brokers, `(described, all)` for groups.
+    Attributes:
+        brokers: number of brokers that answered, and number of all brokers that were asked.
+        groups: number of groups that were described, and number of all groups that were asked for.
     """
 
     brokers: tuple[int, int] = (0, 0)
@@ -99,10 +101,10 @@ class Answer(Generic[RowsT]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one write on one item.
+    """The result of one write for one group, topic or partition.
 
     Attributes:
-        group: group id of the item.
+        group: id of the group that the write concerns.
         fault: why the write failed; None if it succeeded.
         uncertain: True if the request was sent and no response arrived, so that the write may have been executed.
     """
@@ -113,5 +115,5 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether the write succeeded without doubt."""
+        """Whether the broker confirmed the write."""
         return self.fault is None

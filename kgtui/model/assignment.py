@@ -1,9 +1,11 @@
 """The assignment of a group: current and target owners of each partition, pending moves, and members that delay them.
 
-The items of a streams group are tasks (subtopology, partition) with a role; those of a Connect group are connectors and
-their tasks. Brokers report only the partitions that a member may use now. A partition that a member must give up but
-has not given up yet is in no member's assignment (`ConsumerGroupMember.partitionsPendingRevocation`), so such a
-partition is shown as waiting for the members whose epoch is behind.
+Partitions, tasks and connectors are called items here. The items of a streams group are tasks (subtopology, partition)
+with a role; the items of a Connect group are connectors and their tasks.
+
+A broker reports for each member only the partitions that the member may use now. A partition that a member must give up
+but has not given up yet (`ConsumerGroupMember.partitionsPendingRevocation`) is in the assignment of no member. The
+broker does not report which member still has it, so it counts as waiting for all members whose epoch is behind.
 """
 
 from __future__ import annotations
@@ -41,9 +43,12 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load of one member, host or rack: its number of members and of assigned items.
+    """How many items are assigned to one member, or to all members on one host or in one rack.
 
-    `name` is None for members without a rack.
+    Attributes:
+        name: member id, host or rack; None for all members without a rack.
+        members: number of these members.
+        items: number of items that are assigned to them.
     """
 
     name: str | None
@@ -56,8 +61,8 @@ class Skew:
     """How evenly items are distributed over members, hosts or racks.
 
     Attributes:
-        by: `member`, `host` or `rack`.
-        loads: largest load first.
+        by: what the items are counted for: `member`, `host` or `rack`.
+        loads: number of items of each member, host or rack, largest first.
         ratio: the largest number of items per member divided by the average; None if nothing is assigned.
     """
 
@@ -67,7 +72,7 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of items inferred for one topic or subtopology.
+"""Maximum number of items of one topic or subtopology that are added because items with larger numbers exist.
 
 Without this limit, a damaged assignment that contains partition 2³¹ − 1 would fill the memory.
 """
@@ -87,7 +92,7 @@ class PlacementStatus(Enum):
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
-    """The item may be owned by a member whose assignment is not known."""
+    """It is not known whether the item has an owner, because the assignment of some members is not known."""
 
 
 class Placement(NamedTuple):
@@ -110,11 +115,11 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that delays the reconciliation.
+    """A member that delays the change to the target assignment.
 
     Attributes:
-        gives_up: number of items of this member that the target assignment gives to another member.
-        waiting: number of unsettled items that wait for this member.
+        gives_up: number of items that this member owns and must give up.
+        waiting: number of items that cannot reach their target owner before this member gives them up or takes them.
         behind: number of epochs that the member is behind the target assignment; None for a static member that has left
             temporarily (epoch -2).
     """
@@ -131,9 +136,9 @@ class Assignment:
 
     Attributes:
         placements: every item, sorted by name, number and role.
-        targeted: True if the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the others, the worst first.
-        idle: ids of members that own nothing and have nothing in the target assignment.
+        targeted: whether the group has a target assignment (KIP-848, KIP-1071).
+        blockers: members that delay the change to the target assignment; the worst member is first.
+        idle: ids of members that own no item and get none from the target assignment.
         unreported: ids of members whose assignment is not known.
         skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
     """
@@ -154,7 +159,7 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
     """Return the assignment of a group; None if the broker withheld its members.
 
     Args:
-        offsets: offsets of the group, which may name partitions that no member owns.
+        offsets: offsets of the group. Partitions with an offset are included even if no member owns them.
     """
     members = description.members
     if members is None:
@@ -191,7 +196,7 @@ def _by_item(held: Iterable[tuple[str, frozenset[Item]]]) -> dict[Item, tuple[st
 
 
 def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
-    """Return connector or task → ids of the workers that must give it up."""
+    """Return a mapping from each connector or task that is revoked to the ids of the workers that must give it up."""
     by: defaultdict[Item, set[str]] = defaultdict(set)
     for member in members:
         names = set(member.connect.revoked) if member.connect else set()
@@ -202,7 +207,10 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return member id → number of epochs behind the target assignment. Members that are not behind are left out."""
+    """Return how many epochs each member is behind the target assignment, by member id.
+
+    Members that are not behind are left out. A static member that has left temporarily (epoch -2) has the value None.
+    """
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
     if goal is None:
@@ -213,7 +221,7 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Return the topics that members subscribe to.
 
-    Return None if a member subscribes to a pattern or its topics are not known.
+    The result is None if there are no members, if a member subscribes to a pattern, or if its topics are not known.
     """
     topics: set[str] = set()
     if not description.members:
@@ -226,9 +234,10 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield items that must exist although no member owns them.
+    """Yield items that must exist, so that items without an owner are included.
 
-    Each partition with an offset exists. If the item with number n exists, then those with smaller numbers exist too.
+    Each partition with an offset exists. If partition n of a topic is known, all partitions with smaller numbers exist.
+    The tasks of a streams group are computed from its topology.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -305,7 +314,7 @@ def _idle(members: Iterable[Member]) -> tuple[str, ...]:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns. The result is also empty if they are not known (see `has_assignment`)."""
+    """Return the items that a member owns. If they are not known, the result is empty too (see `has_assignment`)."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -314,7 +323,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the items of a member in the target assignment; empty if there is no target assignment."""
+    """Return the items that the target assignment gives to a member; an empty set without a target assignment."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

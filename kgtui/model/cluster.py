@@ -1,4 +1,4 @@
-"""The brokers and features of a cluster, and how long it retains records and offsets."""
+"""Data classes for a cluster: its brokers and features, and how long it retains records and committed offsets."""
 
 from __future__ import annotations
 
@@ -58,12 +58,13 @@ class Retention:
     topics: Mapping[str, float] = field(default_factory=dict)
     offsets: float | None = None
 
-    def learned(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return a copy of this retention, updated with an answer. Values that the answer does not contain are kept.
+    def updated(self, answer: Retention, asked: Container[str]) -> Retention:
+        """Return a copy of these values, updated with newly read values. Other values are kept.
 
         Args:
-            asked: topics that the answer covers completely; empty if part of the answer failed. One of these topics
-                that is missing from the answer is removed.
+            answer: the newly read values.
+            asked: topics that were read without an error. If one of them is missing from `answer`, its old value is
+                removed, because it no longer has a usable retention.
         """
         if not answer.topics and answer.offsets is None:
             return self

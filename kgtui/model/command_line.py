@@ -22,7 +22,7 @@ class CommandLine:
 
     Attributes:
         text: one quoted line. Control and bidi characters are escaped in the form `$'…'` (bash, zsh, ksh).
-        note: how the result of the tool differs from the screen; `` if it does not.
+        note: how the output or effect of the command differs from that of kgtui; `` if there is no difference.
     """
 
     text: str
@@ -34,12 +34,13 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    None of the scripts describes a Connect or a schema registry group. For such a group, the returned command lists all
-    groups with their protocol.
+    None of the scripts can describe a Connect or schema registry group. For such a group, the command lists all groups
+    of the same protocol instead.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
+        view: what to show of the group.
         command_config: path of the properties file for the connection; None if there is none.
     """
     where = _where(seeds, command_config)
@@ -56,7 +57,7 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    The consumer script also deletes Connect and schema registry groups.
+    Connect and schema registry groups have no script of their own; `kafka-consumer-groups.sh` deletes them too.
     """
     script = _tool(kind) or CONSUMER_TOOL
     named = [word for group in groups for word in ("--group", group)]

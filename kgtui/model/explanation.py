@@ -68,7 +68,7 @@ _FAULTS: dict[str, _Text] = {
         "Upgrade the broker, or switch the feature on with kafka-features.sh.",
     ),
     "DAMAGED_ANSWER": _Text(
-        "The answer does not follow the Kafka protocol.",
+        "The response does not follow the Kafka protocol.",
         "another program on this port, a proxy, or TLS on only one side of the connection",
         "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
@@ -113,7 +113,7 @@ _FAULTS: dict[str, _Text] = {
     "INVALID_GROUP_ID": _Text("The broker does not accept this group id.", "", "Use a group id that is not empty."),
     "COORDINATOR_LOAD_IN_PROGRESS": _Text(
         "The coordinator is still loading the group from __consumer_offsets, after a restart or after the group moved.",
-        "the size of that partition, and offsets.load.buffer.size",
+        "the size of its partition of __consumer_offsets, and offsets.load.buffer.size",
         "Wait. If it takes many minutes, check whether the compaction of __consumer_offsets has stopped.",
     ),
     "COORDINATOR_NOT_AVAILABLE": _Text(
@@ -134,7 +134,7 @@ _FAULTS: dict[str, _Text] = {
     # Topics
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you may not see it.",
-        "offsets.retention.minutes; a coordinator that is informed of the deletion drops the offsets at once",
+        "offsets.retention.minutes; a coordinator that learns of a topic's deletion drops the offsets at once",
         "Nothing, or delete the offsets of this topic.",
     ),
     "LEADER_NOT_AVAILABLE": _Text(
@@ -145,7 +145,7 @@ _FAULTS: dict[str, _Text] = {
     "NOT_LEADER_OR_FOLLOWER": _Text(
         "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader next.",
     ),
-    # The rest
+    # Other errors of brokers
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",
@@ -220,20 +220,20 @@ _REASONS: dict[str, _Text] = {
 _LOST = _Text(
     "The committed offset is before the log start offset, so records expired before the group read them.",
     "retention.ms and retention.bytes of the topic",
-    "The records are lost. Raise the retention or make the consumers faster, so that it does not happen again.",
+    "The records are lost. Raise the retention or make the consumers faster, so that no more records are lost.",
 )
 
 
 def reason_text(reason: str) -> str:
     """Return the `reason` of a `PartitionLag` as text for people.
 
-    The reasons themselves must keep their spelling, because the JSON output contains them.
+    `PartitionLag.reason` itself must keep the value `not told`, because the JSON output contains it.
     """
     return "not reported" if reason == "not told" else reason
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault. If the fault has advice of its own, that precedes the general advice for its error name."""
+    """Explain a fault. The advice of the fault itself comes first, then the general advice for its error name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -242,20 +242,20 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state. A state that this version of kgtui does not know is explained too."""
+    """Explain a group state. An unknown state gets an explanation that says so."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
     return Explanation(state, "", *text, is_problem=False)
 
 
 def explain_refusal(action: str, reason: str) -> Explanation:
-    """Explain why an action is not available."""
+    """Explain why an action of the user, such as deleting a group, is not available."""
     return Explanation(f"{action} is not available", "", f"{reason[:1].upper()}{reason[1:]}.", is_problem=False)
 
 
 def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
-    """Explain lost records and unknown lag.
+    """Explain which records are lost and why the lag of partitions is not known.
 
-    Each reason is explained once, with the number of partitions that it concerns.
+    Each cause is explained once, with the number of partitions that it concerns.
     """
     counted: dict[str, int] = {}
     rows = lags(offsets)

@@ -1,7 +1,8 @@
-"""Looks up members, lag, topics and other facts about one group in a snapshot, always from the newest read.
+"""Looks up members, lag, topics and other facts about one group in a snapshot.
 
-The background sweep reads a short summary of every group. A group that is selected or in view is also read in full.
-Every function returns None if nothing was read yet; an empty result or 0 was read from the broker.
+There are two sources: the background sweep reads a short summary of every group, and a group that is selected or in
+view is also read in full. The functions use the newer of both. They return None if the fact has not been read yet, so
+an empty result or 0 always means that the broker reported it.
 """
 
 from __future__ import annotations
@@ -23,14 +24,12 @@ T = TypeVar("T")
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the background sweep read the group later."""
+    """Return the description of a group; None if there is none, or if the summary of the group is newer."""
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the background sweep has read the group
-    since.
-    """
+    """Return the offsets of a group; None if there are none, or if the summary of the group is newer."""
     return _unless_swept_since(snapshot, group, snapshot.offsets)
 
 
@@ -63,7 +62,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     """Return the topics that the group subscribes to, owns or has offsets in.
 
-    None if members or offsets were never read, because the topics that are known may then not be all.
+    The result is None if members or offsets were never read, because it could then be incomplete.
     """
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     swept = summary.topics if summary is not None else None
@@ -82,7 +81,7 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 def topics_of(description: GroupDescription) -> set[str] | None:
     """Return the topics that members subscribe to or own, and the source topics of a streams topology.
 
-    None if the broker withheld the members.
+    The result is None if the broker withheld the members.
     """
     if description.members is None:
         return None
@@ -103,12 +102,12 @@ def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the sorted hosts of the members, as in `/10.0.0.7`; None if they were not read, or withheld."""
+    """Return the sorted hosts of the members, such as `/10.0.0.7`; None if the members are not known."""
     return _of_members(snapshot, group, _hosts, member_index.hosts)
 
 
 def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the member ids, and the instance ids of static members; None if they were not read, or withheld."""
+    """Return the member ids, and the instance ids of static members; None if the members are not known."""
     return _of_members(snapshot, group, _ids, member_index.member_ids)
 
 
@@ -142,7 +141,7 @@ def _ids(members: tuple[Member, ...]) -> tuple[str, ...]:
 def type_of(snapshot: Snapshot, group: str) -> str | None:
     """Return the group type; None if it is not known.
 
-    It is from the list of groups or, if the list has no types, from the description.
+    The type comes from the list of groups or, if the broker lists no types, from the description or the summary.
     """
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 FAMILY_SEPARATORS = (".", ":/_", "-")
 """Characters that end the prefix of a family of group ids, such as `team-007.` in `team-007.settle`.
 
-The strings are tried in order: `-` ends a prefix only if the id contains none of the other characters.
+Each string is a set of characters. The sets are tried in this order: `-` ends a prefix only if the id contains none of
+the other characters.
 """
 
 
@@ -72,10 +73,10 @@ class GroupDescription:
             knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS
             (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
-        topology_status: state of the topology description, from Kafka 4.4 on; None otherwise.
+        topology_status: state of the topology description of a streams group, from Kafka 4.4 on; otherwise None.
         source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
-        authoritative: whether the state is proven. The state is not proven if the RPC cannot distinguish types:
-            DescribeGroups before v6 answers `Dead` for a group that it does not know or that has another type.
+        authoritative: whether `state` can be trusted. It cannot if the RPC does not distinguish group types:
+            DescribeGroups before v6 returns `Dead` for a group that does not exist or has another type.
     """
 
     group: str
@@ -112,7 +113,8 @@ class GroupConfig:
         value: the value; None if the broker hides it, because it is sensitive.
         source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
         type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
-        synonyms: `(name, value, source)` of the entries that the broker falls back to, in that order.
+        synonyms: `(name, value, source)` of each entry that the broker uses if the entries before it are not set
+            (Kafka's ConfigSynonyms).
     """
 
     name: str

@@ -41,11 +41,10 @@ _BECOMES_SIMPLE = "the group type (a simple classic group until its {} applicati
 
 @dataclass(frozen=True, slots=True)
 class GroupKind:
-    """A kind of group in the words of users.
-
-    Type and protocol together decide the kind. It is the value of the filter term `kind:`.
+    """A kind of group, as users distinguish groups: by group type and protocol type together.
 
     Attributes:
+        name: the name of the kind, which users write in the filter term `kind:`.
         tool: Kafka's script that describes such groups; None if no script does.
         has_offsets: whether the members commit offsets through the group. Connect workers and schema registries do not.
     """
@@ -62,18 +61,18 @@ class GroupType:
     Attributes:
         name: the name on the wire (`GroupType` in Kafka's `org.apache.kafka.common`).
         title: the name that `kafka-groups.sh` prints.
-        describe_rpc: the RPC that describes groups of this type, and the only one that proves their state.
+        describe_rpc: the RPC that describes groups of this type. Only this RPC reliably reports their state.
         active_states: the valid states of this type except Empty and Dead, which are valid for every type (Kafka's
             `GroupState.groupStatesForType`).
-        rank: position of this type on the screen, and the order in which the describe RPCs are tried for a group of
-            unknown type. Consumer comes first, as in Kafka's admin client, which falls back from ConsumerGroupDescribe.
+        rank: position of this type in lists, and position of its describe RPC when all of them are tried for a group of
+            unknown type. Consumer comes first, because Kafka's admin client also tries ConsumerGroupDescribe first.
         tool: Kafka's script for groups of this type.
         offsets_rpc: the RPC that reads its offsets: OffsetFetch or DescribeShareGroupOffsets.
         feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
         kinds: protocol type → kind, for a type with several kinds; empty if the kind has the name of the type.
         deletable_states: the states in which the coordinator deletes such a group.
-        not_restorable: what the backup of a deleted group with offsets cannot bring back, one text per item.
+        not_restorable: what is lost when a deleted group with offsets is restored from a backup, one text per item.
     """
 
     name: str
@@ -99,10 +98,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """What a broker lacks if it does not support the describe RPC of this type.
-
-        `kgtui doctor` shows this text.
-        """
+        """Text of `kgtui doctor` about a broker that does not support the describe RPC of this type."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
@@ -186,9 +182,10 @@ SHARE_OFFSET_TYPES = frozenset(entry.name for entry in _ENTRIES if entry.offsets
 """Group types whose positions are share-partition start offsets instead of committed offsets."""
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Group types with offsets in every group.
+"""Group types whose groups all have offsets.
 
-Classic is not among them, because the protocol decides whether a classic group has offsets.
+Type classic is missing here, because a classic group has offsets only with certain protocols
+(`PROTOCOLS_WITH_OFFSETS`).
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(

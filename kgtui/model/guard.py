@@ -1,7 +1,8 @@
-"""Decides whether a group may be deleted, without asking a broker, and explains a refusal to the user.
+"""Decides from data that was already read whether a group may be deleted, and explains a refusal to the user.
 
-Only the describe RPC of its own type proves that a group is Empty, because the broker's DeleteGroups does not check
-the type, and DescribeGroups before v6 reports `Dead` for every group that is not classic.
+A group is deleted only if the describe RPC for its group type reports it as Empty. Other evidence is not safe, because
+the broker's DeleteGroups does not check the type, and DescribeGroups before v6 reports `Dead` for every group that is
+not classic.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FRESH_SECONDS = 10.0
-"""Maximum age, in seconds, of a description for which the screen offers a deletion.
+"""The screen offers to delete a group only if its description is at most this old, in seconds.
 
 If the poll interval of the group's broker is long, a larger limit is used.
 """
@@ -27,11 +28,11 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why a group must not be deleted, from its description alone; None if it may be deleted.
+    """Return why a group must not be deleted, judging by its description only; None if it may be deleted.
 
-    The describe RPC of its own type must report the group as Empty. Kafka's GroupMetadataManager applies the same rule
-    to every type, but it also deletes `Dead` classic groups. The broker must not have reported that DELETE is
-    forbidden.
+    The describe RPC for the group's type must have reported the state Empty, and must not have reported that the user
+    lacks the permission DELETE. Kafka's GroupMetadataManager also requires Empty, but it deletes `Dead` classic groups
+    too.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -66,7 +67,7 @@ def _members(count: int) -> str:
 
 
 def _static_note(description: GroupDescription) -> str:
-    """Return a note for groups with static members: these stay in the group until their session times out (KIP-345)."""
+    """Return a note if the group has static members, which stay in it until their session times out (KIP-345)."""
     static = any(member.instance_id is not None for member in description.members or ())
     return " (static members stay until their session times out)" if static else ""
 
@@ -79,12 +80,13 @@ def _why_not_permitted(description: GroupDescription) -> str | None:
 
 
 def why_not_described(fault: Fault | None) -> str:
-    """Return why the deletion of a group without a description is refused.
+    """Return why a group without a description must not be deleted.
 
-    The reason is the fault of the describe request.
+    Args:
+        fault: why the group could not be described; None if the response did not contain it.
     """
     if fault is None:
-        return "the broker's answer does not mention it"
+        return "the broker's response does not contain this group"
     if fault.name == "GROUP_ID_NOT_FOUND":
         return "no group has this id"
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
@@ -127,9 +129,9 @@ def _oldest_allowed(snapshot: Snapshot, listing: Listing) -> float:
 
 
 def _why_not_listed(listing: Listing, description: GroupDescription) -> str | None:
-    """Return how the list contradicts the description.
+    """Return how the list of groups and the description contradict each other; None if they agree.
 
-    Neither is trusted until both agree, because either of them may be out of date.
+    If they do not agree, one of them is out of date, so the group is not deleted before the next poll.
     """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"

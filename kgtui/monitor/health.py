@@ -96,7 +96,7 @@ class RetentionTier:
             answer = await self._admin.retention(topics, timeout=self._timeout)
         except KgtuiError:
             return
-        known = self.known.learned(answer.rows, () if answer.faults else set(topics))
+        known = self.known.updated(answer.rows, () if answer.faults else set(topics))
         forgotten = list(self._asked)[: max(len(self._asked) - _RETENTION_TOPICS, 0)]
         for topic in forgotten:
             del self._asked[topic]

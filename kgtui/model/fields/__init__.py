@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Types of the arguments of a field's getter functions, such as `[Snapshot, str]` or `[Member]`."""
+"""Parameters of the functions that get a value from a row, such as `[Snapshot, str]` or `[Member]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
 """Types of values. The names of primitive types are Delta's; `array` and `object` are JSON's names."""
@@ -46,9 +46,9 @@ class Missing(Enum):
     NONE = "none"
     """No value exists: for example, the member has no rack."""
     UNKNOWN = "unknown"
-    """A value exists, but the broker did not report it."""
+    """A value exists, but the response of the broker does not contain it."""
     UNREAD = "unread"
-    """The value could not be read. The fault of the group, or `PartitionLag.reason`, says why."""
+    """kgtui could not read the value. The fault of the group, or `PartitionLag.reason`, says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,14 @@ class Field(Generic[Row]):
         title: heading of the column in tables.
         type: type of what `data` returns.
         source: the RPC that reports the value, or what it is computed from.
-        value: function that returns the value in the form that the model uses; None if it is unknown.
+        value: function that returns the value in the form that the model uses, or None if the value is unknown.
         unit: the unit of a number, such as `records`; empty for text.
         format: function that formats a value for people. It is not called with None.
         encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no
             conversion.
         missing: the reason that is shown if the field has no value.
         optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
-        needs: the data that `kgtui ls` must read for this field; empty if the list of groups is enough.
+        needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 
     name: str

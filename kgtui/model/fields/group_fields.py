@@ -82,9 +82,10 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 
 @cache
 def _module(name: str) -> Any:
-    """Import a module of the model when it is used for the first time, because a plain `kgtui ls` does not need it.
+    """Import a module of the model at its first use, because a plain `kgtui ls` does not need it and starts faster.
 
-    An `import` statement in each function would be slower than the rest of the function, which runs for 100,000 groups.
+    The result is cached, because the functions below run for each of up to 100,000 groups, and an `import` statement in
+    them would take longer than all their other work.
     """
     return import_module(f"kgtui.model.{name}")
 

@@ -184,7 +184,7 @@ MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOC
 
 
 def member_object(member: Member) -> dict[str, Any]:
-    """Return a member in the form for JSON. Fields that exist only for other types of groups are left out."""
+    """Return a member in the form for JSON. Optional fields without a value are left out."""
     data = as_object(MEMBER_OBJECT, member)
     return {
         field.name: data[field.name] for field in MEMBER_OBJECT if data[field.name] is not None or not field.optional

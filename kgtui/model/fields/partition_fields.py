@@ -67,7 +67,7 @@ METADATA: PartitionField = Field(
 )  # fmt: skip
 MEMBER_ID: PartitionField = Field("member_id", "OWNER", "string", "the members' assignments", lambda row: row.member_id)
 REASON: PartitionField = Field(
-    "reason", "REASON", "string", "the errors of the RPCs above: why the lag is unknown",
+    "reason", "REASON", "string", "why the lag is unknown, from the errors of the RPCs that read offsets",
     lambda row: row.lag.reason or None,
 )  # fmt: skip
 

@@ -92,7 +92,7 @@ def test_refusal_names_the_obstacle_and_what_to_do(changes: dict[str, object], w
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (None, "the broker's answer does not mention it"),
+        (None, "the broker's response does not contain this group"),
         (Fault("GROUP_ID_NOT_FOUND", "", 69), "no group has this id"),
         (Fault("GROUP_AUTHORIZATION_FAILED", "", 30), "ACL operation DESCRIBE"),
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
