@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, not_supported
 from kgtui.client.pool import Lane
-from kgtui.errors import DeadlineError, UnreachableError, UnsupportedError
+from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError, UnsupportedError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 from kgtui.protocol.error_codes import UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION, Reaction, lookup
@@ -305,11 +305,21 @@ class BoundsReader:
         results = await asyncio.gather(*(self._ask(node, rows, timestamps, deadline, lane) for node, rows in chunks))
         for (node, rows), result in zip(chunks, results, strict=True):
             if isinstance(result, dict):
+                self._pool.leader_answered(node)
                 again += _merge(rows, result, bounds, last=last)
+            elif self._leader_may_have_changed(node, result) and not last:
+                again += rows
             else:
                 fault = fault_of(result, broker=node)
                 faults[node, fault.name] = fault
         return again
+
+    def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
+        """Forget a leader that did not answer. Return whether it is useful to look up its partitions again at once."""
+        if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
+            return False
+        forgotten = self._pool.leader_failed(node)
+        return forgotten and not isinstance(error, DeadlineError)
 
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane

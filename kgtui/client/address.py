@@ -34,8 +34,13 @@ def split_address(text: str) -> Address:
 async def ip_addresses(address: Address) -> list[str]:
     """Return the IP addresses of a host, in the order of preference of the operating system.
 
-    Raises `socket.gaierror`.
+    Raises:
+        socket.gaierror: the name does not resolve.
+        ValueError: the host cannot be a name or an IP address, or the port is out of range. Brokers may send any text
+            and number as their address.
     """
+    if not address.host or not 0 < address.port < 65536:
+        raise ValueError("the host is empty" if not address.host else "the port is not between 1 and 65535")
     if _is_ip(address.host):
         return [address.host]
     loop = asyncio.get_running_loop()

@@ -82,6 +82,13 @@ def explain_timeout(address: Address, seconds: float) -> str:
     )
 
 
+def explain_invalid_address(address: Address, error: ValueError) -> str:
+    """Explain that nobody can connect to this address, whatever the network is like."""
+    reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
+    shown = f"{address.host!r}:{address.port}"
+    return f"{shown} is not an address ({reason}): correct it, or the advertised.listeners of the broker"
+
+
 def describe_break(error: BaseException) -> str:
     """Return the reason why a connection broke, in parentheses, or `""` if the error gives no reason."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from kgtui.client.backoff import Backoff
 from kgtui.client.bootstrap import NEVER_CREATES
 from kgtui.client.first_success import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
@@ -32,6 +33,12 @@ BATCHED_FROM = 4
 
 _NOT_MENTIONED = (-1, -1)
 """Coordinator and error code that are used for a group that is missing in the response."""
+
+FIRST_LOOKUP_PAUSE = 0.25
+"""Pause between the first two lookups of the leaders that replace a broker that does not answer, in seconds."""
+
+LONGEST_LOOKUP_PAUSE = 2.0
+"""Longest pause between two of these lookups, in seconds. An election is noticed within this time."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
 """Reactions to an error code that cause another lookup of the coordinator."""
@@ -240,10 +247,32 @@ class LeaderCache:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
         self._topics: dict[str, dict[int, int]] = {}
+        self._silent: dict[int, Backoff] = {}
 
     def clear(self) -> None:
         """Forget the leaders of all topics."""
         self._topics.clear()
+
+    def failed(self, node: int) -> bool:
+        """Forget the topics that a broker leads, because it did not answer and may not be the leader any more.
+
+        The first failure has this effect at once. While failures continue, there is a pause between two lookups, which
+        grows to `LONGEST_LOOKUP_PAUSE`.
+
+        Returns:
+            Whether the topics were forgotten. False during the pause.
+        """
+        backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
+        if backoff.remaining():
+            return False
+        backoff.failed()
+        for topic in [topic for topic, leaders in self._topics.items() if node in leaders.values()]:
+            del self._topics[topic]
+        return True
+
+    def answered(self, node: int) -> None:
+        """Note that a leader answered, so that its next failure has an effect at once."""
+        self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
         """Return the leaders of all partitions of these topics.

@@ -244,6 +244,14 @@ class Pool:
         """
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
+    def leader_failed(self, node: int) -> bool:
+        """Forget that a broker leads its partitions, because it did not answer; see `LeaderCache.failed`."""
+        return self._leaders.failed(node)
+
+    def leader_answered(self, node: int) -> None:
+        """Note that a leader answered; see `LeaderCache.answered`."""
+        self._leaders.answered(node)
+
     def live_lane(self, node: int) -> Lane:
         """Return the lane for a small request: the interactive one if its connection is open."""
         return self._links.live_lane(node)

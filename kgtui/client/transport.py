@@ -194,8 +194,8 @@ class Transport:
         Raises:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
         """
-        options = await self._login_options(address.host)
         try:
+            options = await self._login_options(address.host)
             async with asyncio.timeout(timeout):
                 raw = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
@@ -207,6 +207,8 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
+        except ValueError as error:  # for example UnicodeError, because the host is not a possible DNS name
+            raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]
             raise ConnectError(str(first), address=str(address)) from first.__cause__

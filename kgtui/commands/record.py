@@ -85,11 +85,15 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
+            # The monitor runs until it is cancelled. If a defect ends it earlier, there is nothing left to record.
+            watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()
             finally:
                 watching.cancel()
-                await asyncio.gather(watching, return_exceptions=True)
+                await asyncio.wait([watching])
+            if not watching.cancelled():
+                watching.result()
     status = recorder.status
     notify(f"{status.polls} polls with {status.rows} rows were written to {args.lake}")
     if status.waiting:

@@ -158,6 +158,9 @@ class ListTier:
                 failures = 0 if await self._follow_cluster() else failures + 1
                 pause = options.metadata_interval if not failures else min(2.0**failures, options.backoff_max)
                 await self._timer.pause_for(pause, wake=self._wake)
+                for task in self._polls.values():
+                    if task.done():  # only a defect ends a poll loop; without this it would stay unnoticed
+                        task.result()
         finally:
             for task in self._polls.values():
                 task.cancel()
@@ -183,7 +186,9 @@ class ListTier:
             self._removals.add(node, self._store.coordinated_by(node), cluster.brokers, broker_left=True)
         for node in cluster.brokers.keys() - self._polls.keys():
             self._removals.broker_joined(node)
-            self._polls[node] = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
+            poll = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
+            poll.add_done_callback(lambda _: self._wake.set())
+            self._polls[node] = poll
         self._changed()
         return True
 

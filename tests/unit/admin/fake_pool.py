@@ -47,6 +47,7 @@ class FakePool(Pool):
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code.
         sent: every request, in order.
         looked_up, leaders_looked_up: the arguments of every lookup of coordinators, and of leaders.
+        recently_failed: node ids of leaders that did not answer. A second failure has no effect until they answer.
     """
 
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class FakePool(Pool):
     unreachable: list[Exception] = field(default_factory=list)
     learned: dict[str, int] = field(default_factory=dict)
     seeds: tuple[str, ...] = ("127.0.0.1:9092",)
+    recently_failed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.security = PLAINTEXT
@@ -141,6 +143,14 @@ class FakePool(Pool):
                 else:
                     found.nodes[topic, part] = node
         return found
+
+    def leader_failed(self, node: int) -> bool:
+        recently = node in self.recently_failed
+        self.recently_failed.add(node)
+        return not recently
+
+    def leader_answered(self, node: int) -> None:
+        self.recently_failed.discard(node)
 
     def of(self, api: str) -> list[Sent]:
         """Return the requests of one API that were sent."""

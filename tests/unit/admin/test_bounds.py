@@ -8,7 +8,7 @@ import pytest
 
 from kgtui.admin import offsets
 from kgtui.admin.kafka import KafkaGroupAdmin
-from kgtui.errors import DeadlineError, UnreachableError
+from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError
 from kgtui.model.offsets import PartitionBounds
 from tests.unit.admin.fake_pool import FakePool
 
@@ -161,6 +161,36 @@ async def test_a_silent_leader_affects_only_its_partitions() -> None:
     answer = await logs.read(("a", 0), ("a", 1), ("b", 1))
     assert answer.rows == {("a", 0): PartitionBounds(START, END)}
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
+
+
+async def test_partitions_of_a_dead_leader_are_read_from_its_successor() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
+    alive = logs.answer
+
+    def answer(sent: Sent) -> Any:
+        if sent.node != 2:
+            return alive(sent)
+        logs.pool.leaders = {("a", 0): 3, ("a", 1): 1}
+        return ConnectError("refused", broker=2)
+
+    logs.pool.answers["ListOffsets"] = answer
+    answered = await logs.read(("a", 0), ("a", 1), ("b", 0))
+    assert answered.rows == {(topic, part): PartitionBounds(START + part, END + part)
+                             for topic, part in (("a", 0), ("a", 1), ("b", 0))}  # fmt: skip
+    assert answered.faults == ()
+    assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
+
+
+async def test_a_dead_leader_without_a_successor_is_looked_up_once_per_pause() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 0): 2}
+    logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)
+    for lookups in (2, 3):
+        answer = await logs.read(("a", 0))
+        assert answer.rows == {}
+        assert [(fault.broker, fault.name) for fault in answer.faults] == [(2, "DISCONNECTED")]
+        assert len(logs.pool.leaders_looked_up) == lookups
 
 
 async def test_reading_log_bounds_raises_only_if_every_request_failed() -> None:

@@ -138,6 +138,23 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
+async def test_leaders_are_looked_up_again_after_a_failure_with_growing_pauses() -> None:
+    async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"a": {0: 1, 1: 2}, "b": {0: 1}}
+        await pool.find_leaders(["a", "b"], timeout=5)
+        fake.topics = {"a": {0: 1, 1: 1}, "b": {0: 2}}
+        assert pool.leader_failed(2)
+        assert (await pool.find_leaders(["a"], timeout=5)).nodes == {("a", 0): 1, ("a", 1): 1}
+        assert (await pool.find_leaders(["b"], timeout=5)).nodes == {("b", 0): 1}, "broker 2 did not lead this topic"
+        assert not pool.leader_failed(2)
+        await asyncio.sleep(0.35)
+        assert pool.leader_failed(2)
+        await asyncio.sleep(0.3)
+        assert not pool.leader_failed(2), "the second pause must be longer"
+        pool.leader_answered(2)
+        assert pool.leader_failed(2)
+
+
 async def test_missing_leaders_have_an_error_code_and_are_not_cached() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"half": {0: 1, 1: -1}}

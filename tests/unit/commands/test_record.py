@@ -17,6 +17,7 @@ from kgtui.commands.times import parse_duration, parse_time
 from kgtui.errors import LakeError, UsageError
 from kgtui.history import RecordingReader
 from kgtui.lake import delta
+from kgtui.monitor import Monitor
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.recording_builder import START
 from tests.unit.history.test_recording_reader import poll_of, write
@@ -187,3 +188,17 @@ def test_points_in_time_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_a_defect_of_the_monitor_ends_the_recorder_with_exit_code_70(
+    cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without this, the recorder would go on without groups, and exit with code 0."""
+
+    async def fail(self: Monitor) -> None:
+        raise ZeroDivisionError("for this test")
+
+    monkeypatch.setattr(Monitor, "run", fail)
+    words = ["record", str(tmp_path / "lake"), "--bootstrap-server", cluster.bootstrap, "--for", "30s"]
+    assert cli.main(words) == 70
+    assert "internal error: ZeroDivisionError: for this test" in capsys.readouterr().err

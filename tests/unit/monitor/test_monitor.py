@@ -349,3 +349,16 @@ async def test_the_interval_stays_within_its_limits(admin: ScriptedAdmin) -> Non
     assert monitor.interval == 0.5
     monitor.set_interval(1e9)
     assert monitor.interval == 300.0
+
+
+async def test_a_defect_in_a_poll_loop_ends_the_monitor(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the groups of this broker would stay as they were, and nobody would notice."""
+
+    async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ScriptedFeed, "poll", fail)
+    with pytest.raises(ExceptionGroup) as raised:
+        async with asyncio.timeout(5):
+            await Monitor(admin, FAST).run()
+    assert raised.group_contains(ZeroDivisionError)
