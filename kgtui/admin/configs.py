@@ -103,7 +103,7 @@ async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadl
     try:
         async with asyncio.timeout(deadline.left()):
             return await first_success(
-                [partial(ask, node) for node in nodes], head_start=HEAD_START, losing=EXCHANGE_ERRORS
+                [partial(ask, node) for node in nodes], head_start=HEAD_START, expected=EXCHANGE_ERRORS
             )
     except AllFailedError as failed:
         raise failed.errors[0] from failed

@@ -15,5 +15,6 @@ May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module o
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
 | `security`, `properties`, `tls`, `secret` | logins and TLS from Java client properties |
-| `first_success`, `lazy_import` | asking several brokers at once; importing parts of a package |
+| `first_success` | runs coroutines at the same time, for example to ask several brokers |
+| `lazy_import` | imports a part of a package without its slow `__init__` |
 """

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
-    After the n-th failure in a row, no attempt is made for `first · 2^(n-1)` seconds, but at most for `longest`
-    seconds. The pause is varied by up to 20 % at random, so that many clients of a restarted broker do not return at
-    the same time, as with `reconnect.backoff.ms` and `reconnect.backoff.max.ms` of Kafka's clients.
+    The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, limited to `longest` seconds. It is varied
+    by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. Kafka's
+    clients do the same with `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
 
     Args:
         first: pause after the first failure, in seconds.

@@ -51,7 +51,7 @@ class ClusterView:
     features: Mapping[str, int] | None
 
 
-class SeedAnswer(NamedTuple):
+class FirstServer(NamedTuple):
     """The bootstrap server that answered first, with the connection to it and the cluster metadata that it returned."""
 
     seed: Address
@@ -87,12 +87,12 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
     )
 
 
-async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> SeedAnswer:
+async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> FirstServer:
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
     Args:
         timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
-        log: receives the result of each attempt as soon as it is known.
+        log: receives the error of each failed attempt at once, so that it can be read before the function returns.
 
     Raises:
         UnreachableError: no bootstrap server answered. The error contains every attempt and why it failed.
@@ -103,7 +103,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
         return await first_success(
             [partial(_ask, transport, seed, timeout, log) for seed in seeds],
             head_start=0,
-            losing=(ConnectError,),
+            expected=(ConnectError,),
             discard=lambda entry: entry.session.connection.close(),
         )
     except AllFailedError:
@@ -116,7 +116,7 @@ def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
     return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
 
 
-async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> SeedAnswer:
+async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> FirstServer:
     try:
         session = await open_session(transport, seed, timeout=timeout)
         try:
@@ -129,10 +129,10 @@ async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempt
         raise
 
 
-async def _enter(session: Session, seed: Address, timeout: float) -> SeedAnswer:
+async def _enter(session: Session, seed: Address, timeout: float) -> FirstServer:
     try:
         async with asyncio.timeout(timeout):
-            return SeedAnswer(seed, session, await _view(session, seed))
+            return FirstServer(seed, session, await _view(session, seed))
     except (TimeoutError, DisconnectedError, DecodeError) as error:
         reason = str(error) or f"{seed} did not send its list of brokers within {timeout:g} s"
         raise ConnectError(reason, address=str(seed)) from error

@@ -62,15 +62,15 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
             return explain_tls_error(address, error)
         case ConnectionRefusedError():
             return f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
-        case asyncio.IncompleteReadError() if protocol := name_foreign_protocol(answer_start(error)):
+        case asyncio.IncompleteReadError() if protocol := name_foreign_protocol(response_start(error)):
             return explain_not_kafka(address, protocol)
         case OSError() if error.errno == errno.ENETUNREACH or error.errno == errno.EHOSTUNREACH:
             return f"{address} cannot be reached from here ({error.strerror}): check route, VPN and firewall"
         case EOFError() | ConnectionError():
             return explain_hang_up(address, security)
         case OSError():
-            # asyncio raises an error without errno if the name has several addresses. Its message joins the errors of
-            # all of them.
+            # If the host has several IP addresses, asyncio raises one error without errno, whose message contains the
+            # error of each address.
             return f"{address} cannot be connected to: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 
@@ -100,7 +100,10 @@ def explain_hang_up(address: Address, security: Security) -> str:
     """Explain why the server may have closed the connection without a response."""
     if security.tls is not None:
         return f"{address} closed the connection during the TLS handshake; {ADVICE_USE_PLAINTEXT}"
-    return f"{address} closed the connection without an answer: is that port Kafka's, and without TLS? {ADVICE_USE_TLS}"
+    return (
+        f"{address} closed the connection without a response: the port may not be Kafka's, or it may require TLS; "
+        f"{ADVICE_USE_TLS}"
+    )
 
 
 def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -> str:
@@ -108,14 +111,14 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
-            f"the certificate of {address} is for another name ({reason}): connect by a name in the certificate; "
+            f"the certificate of {address} is for another host name ({reason}): connect by a name in the certificate; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
     if error.verify_code in _EXPIRED:
         return f"the certificate of {address} is not valid today ({reason}): renew it, or check this machine's clock"
     return (
-        f"the certificate of {address} is not trusted ({reason}): name its CA with ssl.truststore.type=PEM and "
-        "ssl.truststore.location=FILE"
+        f"the certificate of {address} is not trusted ({reason}): set ssl.truststore.type=PEM and "
+        "ssl.truststore.location to a file with the certificate of its CA"
     )
 
 
@@ -126,7 +129,7 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
         return f"{address} does not speak TLS; {ADVICE_USE_PLAINTEXT}"
     if "ALERT" in reason and any(mark in reason for mark in _CLIENT_CERTIFICATE_ALERTS):
         return (
-            f"{address} did not accept us in the TLS handshake ({reason}): it may want a client certificate; set "
+            f"{address} rejected kgtui in the TLS handshake ({reason}): it may require a client certificate; set "
             "ssl.keystore.type=PEM and ssl.keystore.location=FILE"
         )
     return f"the TLS handshake with {address} failed ({reason or error}): check TLS versions and ciphers on both sides"
@@ -134,8 +137,8 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
 
 def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
     """Explain that the broker does not offer the configured SASL mechanism."""
-    has = f"it offers {offered}" if offered else "it does not say which ones it offers"
-    return f"{address} does not offer the SASL mechanism {mechanism}, {has}: set sasl.mechanism to one of those"
+    advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set sasl.mechanism to another one"
+    return f"{address} does not offer the SASL mechanism {mechanism}: {advice}"
 
 
 def explain_refused_login(address: Address, username: str) -> str:
@@ -146,8 +149,8 @@ def explain_refused_login(address: Address, username: str) -> str:
 def explain_missing_sasl(address: Address) -> str:
     """Explain that the listener does not use SASL although a login is configured."""
     return (
-        f"{address} does not ask for a login there: use the SASL port, or set security.protocol to PLAINTEXT or SSL "
-        "without SASL"
+        f"{address} does not use SASL, but a login is configured: use the SASL port, or set security.protocol to "
+        "PLAINTEXT or SSL"
     )
 
 
@@ -158,8 +161,8 @@ def explain_login_required(address: Address, security: Security) -> str:
     """
     protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
     return (
-        f"{address} is Kafka, but closed the connection after the first answer: it probably wants a login; give "
-        f"--command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
+        f"{address} is Kafka, but closed the connection after the first response: it probably requires a login; "
+        f"use --command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
     )
 
 
@@ -170,7 +173,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
-def answer_start(error: asyncio.IncompleteReadError) -> bytes:
+def response_start(error: asyncio.IncompleteReadError) -> bytes:
     """Return the first bytes of a response that ended too early, including the four that were taken for its length."""
     if error.expected is None or error.expected == len(b"size"):
         return error.partial
@@ -213,7 +216,7 @@ class Peer(Enum):
     TLS = "TLS"
     FOREIGN = "another protocol"
     SILENT = "accepts connections and sends nothing"
-    HANGS_UP = "accepts connections and closes them without a known answer"
+    HANGS_UP = "accepts connections and closes them without a response that kgtui recognizes"
     UNREACHABLE = "no connection possible"
 
 
@@ -317,7 +320,7 @@ def _explain_peer(peer: Peer, protocol: str, address: Address, security: Securit
             )
         case Peer.HANGS_UP:
             return (
-                f"{address} closes the connection without an answer: the port may not be Kafka's, or a proxy there has "
-                "no broker behind it"
+                f"{address} closes the connection without a response: the port may not be Kafka's, or it may belong to "
+                "a proxy that does not reach a broker"
             )
     return ""

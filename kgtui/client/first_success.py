@@ -29,7 +29,7 @@ async def first_success(
     runners: Sequence[Callable[[], Awaitable[T]]],
     *,
     head_start: float,
-    losing: tuple[type[KgtuiError], ...],
+    expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
     """Run functions until one succeeds, and return its result.
@@ -37,11 +37,11 @@ async def first_success(
     Args:
         runners: functions that return an awaitable.
         head_start: seconds between the starts of two runners. When a runner fails, the next one is started at once.
-        losing: types of errors after which the other runners continue. An error of any other type is raised at once.
+        expected: types of errors after which the other runners continue. An error of any other type is raised at once.
         discard: called with each successful result after the first one, for example to close a connection.
 
     Raises:
-        AllFailedError: every runner failed with one of the `losing` errors.
+        AllFailedError: every runner failed with one of the `expected` errors.
     """
     waiting = list(enumerate(runners))[::-1]
     running: dict[asyncio.Task[T], int] = {}
@@ -61,7 +61,7 @@ async def first_success(
                 if error is None:
                     del running[task]
                     return task.result()
-                if not isinstance(error, losing):
+                if not isinstance(error, expected):
                     raise error
                 del running[task]
                 errors[place] = error

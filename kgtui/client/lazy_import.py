@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` is not run until somebody reads an attribute that is missing without it.
+    """A package whose `__init__` runs when somebody first reads an attribute that the package does not have yet.
 
     `importlib.util.LazyLoader` cannot be used, because it runs the `__init__` as soon as a module of the package is
     imported.
@@ -24,8 +24,8 @@ class _LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # The class is changed before `__init__` runs, so that a missing attribute in it raises AttributeError and not a
-        # recursion.
+        # The class is changed before `__init__` runs, so that AttributeError is raised if `__init__` reads a missing
+        # attribute. With the old class, this method would call itself without end.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -51,6 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Delete `__path__`: every import of a module reads this attribute of the package, so the next import runs
-            # the `__init__`.
+            # The import of a module reads `__path__` of its package. Without this attribute, the next import calls
+            # `__getattr__`, which runs the `__init__`.
             del module.__path__

@@ -21,7 +21,7 @@ from kgtui.protocol.messages.groups import DELETE_GROUPS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from kgtui.client.bootstrap import BrokerAddress, SeedAnswer
+    from kgtui.client.bootstrap import BrokerAddress, FirstServer
     from kgtui.client.options import PoolOptions
     from kgtui.client.session import Negotiated, Session
     from kgtui.client.transport import Transport
@@ -64,8 +64,8 @@ class Reply(Generic[T]):
     Attributes:
         node: id of the broker.
         version: API version of the request and the response.
-        took_ms: time from sending the request to the last byte of the response, in milliseconds. The time before, spent
-            on waiting for a connection or for earlier requests, is not included.
+        took_ms: time from sending the request to the last byte of the response, in milliseconds. The time spent waiting
+            for a connection or for earlier requests is not included.
     """
 
     node: int
@@ -82,7 +82,7 @@ class Link:
     another broker.
 
     Attributes:
-        in_flight: number of requests that wait for the connection, for earlier requests or for an answer.
+        in_flight: number of requests that wait for the connection, for earlier requests or for a response.
     """
 
     def __init__(self, node: int, address: Address, lane: Lane, transport: Transport, options: PoolOptions) -> None:
@@ -140,7 +140,7 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt failed, callers wait only briefly for this one, because the broker may still be silent.
+        # If the last attempt failed, a caller waits only briefly for the current one, because it may well fail, too.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -164,7 +164,7 @@ class Link:
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, EncodeError
         """
-        progress = _Progress(f"{self._name} is busy with earlier requests and was not sent {api.name}")
+        progress = _Progress(f"{self._name} is busy with earlier requests; {api.name} was not sent")
         self.in_flight += 1
         try:
             async with asyncio.timeout(timeout), self._slots:
@@ -193,7 +193,7 @@ class Link:
 
     async def _exchange(self, api: Api, fields: Fields, version: int | None, progress: _Progress) -> Raw:
         while True:
-            progress.step = f"{self._name} throttles kgtui and was not sent {api.name}"
+            progress.step = f"{self._name} throttles kgtui; {api.name} was not sent"
             await self._throttle()
             progress.step = f"no connection to {self._name} for {api.name}"
             session = await self.session()
@@ -206,8 +206,9 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # Repeat the request once, because a broker may close a connection that was idle or whose login expired
-                # (KIP-368) just when the request is sent.
+                # A broker may close a connection that was idle, or whose login has expired (KIP-368), just when the
+                # request is sent. If this may have happened, the request is sent again on a new connection, unless it
+                # writes.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -316,7 +317,7 @@ class Links:
             link = self._links[broker.node, lane] = Link(broker.node, address, lane, transport, self._options)
         return link
 
-    def adopt(self, entry: SeedAnswer, transport: Transport) -> None:
+    def adopt(self, entry: FirstServer, transport: Transport) -> None:
         """Use the connection to a bootstrap server as the bulk lane of the broker with the same address.
 
         If no broker has this address, close the connection.

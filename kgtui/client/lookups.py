@@ -171,7 +171,10 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once. Add them to `found`, and return the error codes of the groups without one."""
+        """Look up coordinators once, and add them to `found`.
+
+        Return group id → error code for the groups whose coordinator was not found.
+        """
         if timeout <= 0:
             raise DeadlineError("no time left to look up the coordinator")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -308,7 +311,7 @@ class LeaderCache:
         lane = requests.live_lane(node)
         if await requests.version(node, METADATA, timeout=timeout, lane=lane) < NEVER_CREATES:
             raise UnsupportedError(
-                f"broker {node} is too old: the request for leaders might create topics", broker=node
+                f"broker {node} is too old: asking it for the leaders of a topic could create the topic", broker=node
             )
         size = requests.options.batch
         replies = await all_of(

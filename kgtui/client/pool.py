@@ -56,7 +56,7 @@ class Pool:
         options: timeouts and limits.
 
     Raises:
-        ConfigError: a seed is not `host:port`, or there is none.
+        ConfigError: `seeds` is empty, or one of them is not `host:port`.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class Pool:
                 return await first_success(
                     [partial(ask, node) for node in nodes],
                     head_start=self.options.head_start,
-                    losing=(ClientError, DecodeError),
+                    expected=(ClientError, DecodeError),
                 )
         except AllFailedError as failed:
             raise unreachable(list(zip(names, map(str, failed.errors), strict=True))) from None
@@ -345,7 +345,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run a computation in a thread that is not used for name lookups, which may be slow."""
+        """Run `work` in a separate thread, because asyncio's own threads may be busy with slow name lookups."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

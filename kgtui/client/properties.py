@@ -49,10 +49,10 @@ _DEFAULTS = {
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
 }
-"""Unsupported property → its values in Java's defaults, which are accepted all the same; in capital letters."""
+"""Unsupported property → the values that Java uses by default, in capital letters. These values are accepted."""
 
 _REFUSED = {
-    "bootstrap.controllers": "kgtui talks to brokers: name them with --bootstrap-server",
+    "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
     "config.providers": "write ${VAR} for an environment variable, or file:PATH for a file's content, as the value",
     "sasl.client.callback.handler.class": "Java classes cannot be run here: put user name and password into "
     "sasl.jaas.config",
@@ -60,7 +60,7 @@ _REFUSED = {
     "sasl.jaas.config",
     "sasl.login.class": "Java classes cannot be run here: remove the property",
     "security.providers": "Java classes cannot be run here: remove the property",
-    "ssl.cipher.suites": "remove the property; the OpenSSL configuration of this machine decides",
+    "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",
     "ssl.engine.factory.class": "Java classes cannot be run here: use ssl.truststore.* and ssl.keystore.* with PEM",
     "ssl.keymanager.algorithm": "remove it",
     "ssl.protocol": "set ssl.enabled.protocols instead",
@@ -132,7 +132,7 @@ class LoginModule:
 
     Attributes:
         name: Java class, with its package.
-        options: value by name of option; masked, because it may be a password.
+        options: name of an option → its value, which is masked, because it may be a password.
     """
 
     name: str
@@ -169,7 +169,7 @@ def parse_jaas(text: str) -> LoginModule:
             raise _mistake('options should be written name="value"')
         kind, value = next(tokens)
         if kind not in {"word", "string"} or (kind == "word" and value[0].isdigit()):
-            raise _mistake(f"the value of {_known(key)} should stand in double quotes")
+            raise _mistake(f"the value of {_known(key)} should be in double quotes")
         options[key] = Secret(value)
     if next(tokens)[0] != "end":
         raise _mistake("there should be one login module and nothing after its semicolon")
@@ -189,7 +189,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None:
-            raise _mistake(f"character {position + 1} does not belong there, or a quote is not closed")
+            raise _mistake(f"character {position + 1} is not allowed here, or a quote is not closed")
         position = found.end()
         kind, word = found.lastgroup, found.group()
         if kind in {"double", "single"}:
@@ -207,4 +207,4 @@ def _unescape(found: re.Match[str]) -> str:
 
 def _mistake(what: str) -> ConfigError:
     example = 'org.apache.kafka...PlainLoginModule required username="u" password="p";'
-    return ConfigError(f"{JAAS_KEY}: {what}; as in: {example}")
+    return ConfigError(f"{JAAS_KEY}: {what}; example: {example}")

@@ -26,8 +26,8 @@ class Security:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None without SASL.
-        tls: None without TLS.
+        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None if SASL is not used.
+        tls: the TLS settings; None if TLS is not used.
         client_id: `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.

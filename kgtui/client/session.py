@@ -87,9 +87,9 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in the newest version of kgtui.
+    """Send ApiVersions in the newest version that kgtui supports.
 
-    If the broker does not know this version, use one that it knows.
+    If the broker does not support this version, send a version that it supports.
     """
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
@@ -99,8 +99,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # A response with this error code has the format of version 0, and contains the versions that the broker
-        # supports.
+        # A response with the code UNSUPPORTED_VERSION has the format of version 0, and contains the versions that the
+        # broker supports.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -122,7 +122,7 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
     _check_type(properties, "keystore", ("location", "key", "certificate.chain"), _CONVERT_KEY)
     key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
     if bool(key) != bool(chain):
-        raise ConfigError("ssl.keystore.key and ssl.keystore.certificate.chain: give both or neither")
+        raise ConfigError("ssl.keystore.key and ssl.keystore.certificate.chain belong together: set both or neither")
     lowest, highest = _versions(properties)
     return Tls(
         trust_file=properties.get("ssl.truststore.location", ""),
@@ -150,7 +150,7 @@ def _check_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
             f"{type_key}=PEM and ssl.{store}.location to the new file"
         )
     if len(given) > 1 and given[0].endswith("location"):
-        raise ConfigError(f"{given[0]} and {given[1]}: give one of them")
+        raise ConfigError(f"{given[0]} and {given[1]} cannot be set together: remove one of them")
 
 
 def _verify_hostname(algorithm: str) -> bool:

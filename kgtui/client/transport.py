@@ -1,9 +1,10 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui calls `aiokafka.conn.create_conn`. Of the connection that this function returns, it uses only `send`, `connected`
-and `close`. A request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header` and
-`RESPONSE_TYPE.decode`, which suits aiokafka 0.14 as well as 0.15, where requests were rewritten. Answers are returned
-as bytes, so that a damaged answer cannot break the connection, and `Pool` decides where to decode them.
+kgtui calls `aiokafka.conn.create_conn`. It uses only the methods `send`, `connected` and `close` of the connection that
+this function returns. A request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header`
+and `RESPONSE_TYPE.decode`, so that it works with aiokafka 0.14 and with 0.15, whose request classes are different.
+Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
+whether to decode them in a thread.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
     Attributes:
-        last_answer: time of the last answer, in seconds of the monotonic clock.
+        last_answer: time of the last response, in seconds of the monotonic clock.
         used: whether a request has been answered since the API versions were negotiated.
     """
 
@@ -139,11 +140,11 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the answer. After a cancellation, the connection is still usable.
+        """Send one request, and return the body of the response. After a cancellation, the connection is still usable.
 
         Raises:
-            DisconnectedError: the connection is closed, or was closed before the answer.
-            TimeoutError: no answer within `HARD_CAP_MS`.
+            DisconnectedError: the connection is closed, or was closed before the response.
+            TimeoutError: there was no response within `HARD_CAP_MS`.
         """
         try:
             answer = await self._raw.send(Exchange(api, version, body))
@@ -166,7 +167,7 @@ class Connection:
         return bool(self._raw.connected())
 
     def close(self) -> None:
-        """Close the socket. Requests that wait for an answer raise DisconnectedError."""
+        """Close the socket. Requests that wait for a response raise DisconnectedError."""
         self._raw.close()
 
 
@@ -200,7 +201,7 @@ class Transport:
                 raw = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
                     head_start=HEAD_START,
-                    losing=(_AddressFailedError,),
+                    expected=(_AddressFailedError,),
                     discard=lambda late: late.close(),
                 )
         except TimeoutError as error:
@@ -310,10 +311,10 @@ def _offered(error: BaseException) -> str:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the other side does not close. Without this, TLS would wait for half a minute.
+    """Abort a TLS connection that the other side does not close; otherwise asyncio waits 30 s for the TLS shutdown.
 
     While a connection is closing, its transport can only be reached through private attributes. If these attributes are
-    missing, the connection ends after the timeout of TLS.
+    missing, the connection is closed after these 30 s.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:

@@ -1,4 +1,7 @@
-"""Messages and APIs, built from tables. The decoder and encoder of a version are compiled when they are first used."""
+"""Messages and APIs, built from tables.
+
+The decoder and the encoder of each message version are compiled when they are first used.
+"""
 
 from __future__ import annotations
 

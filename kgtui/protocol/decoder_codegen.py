@@ -143,7 +143,7 @@ class _Decoder:
         if field.tag is None:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
-        else:  # In a tagged field, the byte before a nullable struct is 0 for null; elsewhere it is 255 for null.
+        else:  # In a tagged field, null is an unsigned varint of 0. In an untagged field, null is an int8 of -1.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")

@@ -210,7 +210,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that is true when a tagged field differs from its default value."""
         if field.struct is not None and not field.array:
-            # Compare with two forms of the default: its empty arrays are tuples, or lists, as in a decoded struct.
+            # Compare with two defaults: in the first, empty arrays are tuples; in the second, they are lists, because a
+            # decoded struct has lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

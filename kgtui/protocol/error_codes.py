@@ -49,8 +49,9 @@ UNSUPPORTED_VERSION = 35
 INVALID_REQUEST = 42
 GROUP_ID_NOT_FOUND = 69
 
-# The reaction to every other code is FINAL. The table has code 129 and all codes whose Kafka exception is a subclass of
-# RetriableException, even those that the APIs used by kgtui never return.
+# The reaction to every other code is FINAL. The table contains all codes whose Kafka exception is a subclass of
+# RetriableException, even codes that the APIs used by kgtui never return. It also contains REBOOTSTRAP_REQUIRED (129),
+# whose exception is not retriable.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -85,10 +86,11 @@ _ADVICE = {
     65: "grant the operation on the delegation token to this user",
     68: "stop all members of the group first; a static member stays until its session times out",
     69: "the group was deleted, or it has another type",
-    72: "the leader does not have this listener; check listeners and advertised.listeners on all brokers",
+    72: "the leader has no listener with the name of the listener that kgtui uses; check listeners and "
+    "advertised.listeners on all brokers",
     78: "the new leader is still catching up; try again in a moment",
     86: "a member is subscribed to the topic; stop that member or change its subscription first",
-    88: "a transaction that includes these offsets is still open; try again after it has ended",
+    88: "a transaction that commits offsets of this group is still open; try again after it has ended",
     89: "this user has exceeded a quota; try again later",
     104: "the bootstrap servers now belong to a different cluster; check their addresses",
     110: "the group has rebalanced meanwhile; refresh and try again",

@@ -24,7 +24,8 @@ _BEYOND = 1 << 62
 # number is so large that the next access raises IndexError; the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-_SEARCH_BYTES = 16_384  # `skip_known` searches for known rows in this many bytes after the current position
+# Number of bytes after the current position in which `skip_known` searches for the known rows.
+_SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
 
@@ -168,7 +169,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling tuple.__new__ with a concatenated tuple is a third faster than calling GroupRow.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            pass  # the row is truncated, its tail is not in the cache, or its group id is not UTF-8
+            pass  # The row is truncated, the part after its group id is not cached, or its group id is not UTF-8.
         return decode_any(row)
 
     return decode if flexible else decode_any
@@ -180,9 +181,9 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# A tail is the part of a row after the group id. `_TAILS` has the decoded tails by version and bytes. Tails that differ
-# only in a tagged field have different bytes but equal values; `_SHARED_TAILS` makes them one tuple. The size of both
-# is limited, because a broker could send arbitrary states.
+# A tail is the part of a row after the group id. `_TAILS` maps version → bytes of a tail → the decoded tail. Tails that
+# differ only in a tagged field have different bytes but equal values, and `_SHARED_TAILS` makes them share one tuple.
+# The sizes of both caches are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -208,7 +209,7 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows whose strings have compact lengths.
+    """Split rows whose strings have compact lengths; each row has `strings` string fields.
 
     Returns the bytes of each row, for at most `number` rows that start before `stop`, and the position of the next row.
     """
@@ -250,7 +251,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Do the same as `_split_flexible` for versions in which the length of a string takes two bytes."""
+    """Split rows as `_split_flexible` does, in the versions in which string lengths are 16-bit integers."""
     rows: list[bytes] = []
     end = len(data)
     for _ in range(number):

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
-"""Partition, committed offset (-1 means no commit), leader epoch (-1 means unknown), metadata, error code."""
+"""One partition in an OffsetFetch response.
+
+The elements are: partition, committed offset (-1 means no commit), leader epoch (-1 means unknown), metadata, error
+code.
+"""
 
 
 class OffsetFetchTopic(TypedDict):
@@ -54,7 +58,11 @@ class OffsetFetchResponse(TypedDict):
 
 
 OffsetRow: TypeAlias = tuple[int, int, int, int, int]
-"""Partition, error code, timestamp in ms and offset (-1 means none), leader epoch (-1 means unknown)."""
+"""One partition in a ListOffsets response.
+
+The elements are: partition, error code, timestamp in ms (-1 means none), offset (-1 means none), leader epoch (-1 means
+unknown).
+"""
 
 
 class ListOffsetsTopic(TypedDict):
@@ -73,8 +81,9 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# A row has partition, offset, leader epoch, length of the metadata, metadata, error code and tagged fields. It has 20
-# bytes if the metadata is null or empty and there are no tagged fields.
+# A row of OffsetFetch consists of partition, offset, leader epoch (these three are `_HEAD`), length of the metadata,
+# metadata, error code and tagged fields. The length is at `_LENGTH_AT`. A row without metadata and tagged fields has 20
+# bytes.
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -124,10 +133,9 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read all rows at once if their metadata has the same length and none has tagged fields, otherwise one by one.
+    """Read all rows with one call if they have the same size and no tagged fields, otherwise one by one.
 
-    If all rows have the same length, the bytes with the length of the metadata and with the number of tagged fields are
-    at fixed distances, so that they can be checked with two slices.
+    To check this, two slices take one byte from each row: the length of its metadata and its number of tagged fields.
     """
     if not number:
         return [], pos

@@ -45,9 +45,9 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even when kgtui does not support the API.
 
-    The tagged fields of the header are skipped if kgtui supports this version of the API. For an unknown API or
-    version, kgtui cannot know whether there are tagged fields, so that `size` may exclude them. The caller rejects
-    such a request without reading its body.
+    The tagged fields of the header are skipped if kgtui supports the API. For an unknown API, kgtui cannot know
+    whether the header has tagged fields, and `size` does not include them. The caller rejects such a request without
+    reading its body.
 
     Raises DecodeError when the frame ends inside the header.
     """

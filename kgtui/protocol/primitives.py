@@ -12,7 +12,7 @@ from uuid import UUID
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
-"""Longest string or key that Kafka writes, in bytes of UTF-8: its length is a signed 16-bit integer."""
+"""Longest string in Kafka's protocol, in bytes of UTF-8, because string lengths are signed 16-bit integers."""
 
 INT16 = Struct(">h").unpack_from
 """Read a big-endian int16; returns a tuple of one integer."""
@@ -25,7 +25,7 @@ def uvarint(data: bytes, pos: int) -> tuple[int, int]:
     """Read an unsigned variable-length integer of at most five bytes.
 
     Returns the integer and the position of the next field. Raises IndexError if the data ends inside the integer, and
-    DecodeError if the fifth byte has the bit that announces another byte.
+    DecodeError if the continuation bit is set in the fifth byte.
     """
     value = shift = 0
     while True:
@@ -149,7 +149,7 @@ def skip_tags(data: bytes, pos: int) -> int:
         size, pos = uvarint(data, pos)
         pos += size
         if pos > end:
-            raise DecodeError(f"a tagged field claims {size} bytes but the frame is shorter", pos)
+            raise DecodeError(f"a tagged field has a length of {size} bytes, but the frame is shorter", pos)
     return pos
 
 
@@ -165,7 +165,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
     """Build the error for a field whose length or number of elements does not fit into the rest of the frame."""
-    return DecodeError(f"{message}: {field} claims {length} but the frame is shorter", pos)
+    return DecodeError(f"{message}: {field} has a length of {length}, but the frame is shorter", pos)
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:

@@ -65,7 +65,7 @@ NEVER = Versions(0, -1)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a struct, with its properties in all versions."""
+    """One field of a struct. `versions` are the versions that have the field."""
 
     name: str
     type: str
@@ -77,7 +77,7 @@ class Field:
     default: Default = None
     """The value that a missing field gets. For a struct or an array, see `null_by_default` and `default_value`."""
     null_by_default: bool = False
-    """Whether a missing field is null."""
+    """Whether null is the value that a missing field gets."""
     ignorable: bool = False
     """Whether an encoder may drop the value in a version that lacks the field."""
     tag: int | None = None

@@ -106,13 +106,13 @@ async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> No
     """It uses the plaintext listener, which supports no SASL mechanism; all SASL listeners support every mechanism."""
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
-    assert "does not ask for a login there" in reason
+    assert "does not use SASL, but a login is configured" in reason
 
 
 @pytest.mark.broker
 async def test_a_sasl_listener_without_login_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.sasl, {})
-    assert "it probably wants a login; give --command-config with security.protocol=SASL_PLAINTEXT" in reason
+    assert "it probably requires a login; use --command-config with security.protocol=SASL_PLAINTEXT" in reason
 
 
 @pytest.mark.broker
@@ -133,7 +133,7 @@ async def test_tls_on_a_plaintext_port_is_reported(secure_broker: Secure) -> Non
 @pytest.mark.broker
 async def test_a_missing_client_certificate_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.tls, secure_broker.tls_config(with_certificate=False))
-    assert "it may want a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location" in reason
+    assert "it may require a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location" in reason
 
 
 @pytest.mark.broker
@@ -142,7 +142,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
     del properties["ssl.truststore.location"]
     reason = await refusal(secure_broker.tls, properties)
     assert reason.startswith(f"the certificate of {secure_broker.tls} is not trusted (")
-    assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in reason
+    assert "set ssl.truststore.type=PEM and ssl.truststore.location to a file with the certificate of its CA" in reason
 
 
 @pytest.mark.broker

@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`, which group coordinators write for every group, decoded and encoded.
+"""Decode and encode the records of `__consumer_offsets`, which group coordinators write for every group.
 
 May import the rest of `kgtui.protocol`, but no sockets and no Spark, so that it can be shipped to executors.
 

@@ -357,7 +357,7 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Since 4.1, brokers write the hash in ConsumerGroupMetadata instead of this record (KIP-1101).
+    # Since 4.1, brokers write a hash of the topic metadata into ConsumerGroupMetadata instead (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),

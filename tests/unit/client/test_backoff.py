@@ -67,14 +67,14 @@ class Runners:
 async def test_the_next_runner_starts_after_a_failure_or_the_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
-    assert await first_success(runners, head_start=0.01, losing=(ConnectError,)) == 3
+    assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
 async def test_all_runners_start_at_once_without_a_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
-    assert await first_success(runners, head_start=0, losing=(ConnectError,)) == 3
+    assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
@@ -82,16 +82,16 @@ async def test_the_error_lists_all_failures_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
-        await first_success(runners, head_start=0, losing=(ConnectError,))
+        await first_success(runners, head_start=0, expected=(ConnectError,))
     assert [str(error) for error in caught.value.errors] == [f"{number} failed" for number in range(4)]
     with pytest.raises(AllFailedError):
-        await first_success(list[partial[asyncio.Future[int]]](), head_start=0, losing=(ConnectError,))
+        await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
 async def test_an_unexpected_error_is_raised_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
-        await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, losing=(DecodeError,))
+        await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
@@ -99,14 +99,14 @@ async def test_late_results_are_discarded() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
-    first = await first_success(runners, head_start=0, losing=(ConnectError,), discard=left.append)
+    first = await first_success(runners, head_start=0, expected=(ConnectError,), discard=left.append)
     assert sorted([first, *left]) == [1, 2]
 
 
 async def test_cancellation_cancels_every_runner() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
-    task = asyncio.create_task(first_success(runners, head_start=0, losing=(KgtuiError,)))
+    task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()

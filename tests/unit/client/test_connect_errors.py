@@ -124,8 +124,8 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         (
             hangs_up,
             (
-                "closes the connection without an answer: the port may not be Kafka's, or a proxy there has no broker "
-                "behind it"
+                "closes the connection without a response: the port may not be Kafka's, or it may belong to a proxy "
+                "that does not reach a broker"
             ),
         ),
     ],
@@ -194,7 +194,7 @@ async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, security)
-        assert message.startswith(f"the certificate of {fake[1].address} is for another name (")
+        assert message.startswith(f"the certificate of {fake[1].address} is for another host name (")
         assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in message
         unchecked = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
         async with Pool(fake.seeds, unchecked, options=PoolOptions()) as pool:
@@ -205,7 +205,10 @@ async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) 
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
         assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
-        assert "name its CA with ssl.truststore.type=PEM and ssl.truststore.location=FILE" in message
+        assert (
+            "set ssl.truststore.type=PEM and ssl.truststore.location to a file with the certificate of its CA"
+            in message
+        )
 
 
 async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLContext) -> None:
@@ -312,7 +315,7 @@ async def test_an_unsupported_sasl_mechanism_lists_those_offered() -> None:
             message = await reason(address, LOGIN)
             assert message.startswith(f"{address} does not offer the SASL mechanism PLAIN")
             if code == 0:
-                assert "it offers SCRAM-SHA-512, OAUTHBEARER: set sasl.mechanism to one of those" in message
+                assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
 async def test_a_refused_password_names_the_user() -> None:
@@ -324,7 +327,7 @@ async def test_a_refused_password_names_the_user() -> None:
 
 async def test_a_listener_without_sasl_is_reported() -> None:
     async with server(sasl(code=34)) as address:
-        assert "does not ask for a login there: use the SASL port" in await reason(address, LOGIN)
+        assert "does not use SASL, but a login is configured: use the SASL port" in await reason(address, LOGIN)
 
 
 async def test_another_login_error_names_the_broker_error() -> None:

@@ -70,7 +70,7 @@ def test_timeouts_and_client_id_are_read() -> None:
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.key": "k"},
-            "ssl.keystore.key and ssl.keystore.certificate.chain: give both or neither",
+            "ssl.keystore.key and ssl.keystore.certificate.chain belong together: set both or neither",
         ),
         (
             {
@@ -79,7 +79,7 @@ def test_timeouts_and_client_id_are_read() -> None:
                 "ssl.truststore.location": "a",
                 "ssl.truststore.certificates": "b",
             },
-            "ssl.truststore.location and ssl.truststore.certificates: give one of them",
+            "ssl.truststore.location and ssl.truststore.certificates cannot be set together: remove one of them",
         ),
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols: SSLv3 is not one of"),
         (
@@ -92,7 +92,10 @@ def test_timeouts_and_client_id_are_read() -> None:
         ({"security.providers": "x.Y"}, "security.providers is not supported yet"),
         ({"config.providers": "file"}, "config.providers is not supported yet: write ${VAR}"),
         ({"config.providers.file.class": "x.Y"}, "config.providers.file.class is not supported yet: write ${VAR}"),
-        ({"bootstrap.controllers": "c:9093"}, "bootstrap.controllers is not supported yet: kgtui talks to brokers"),
+        (
+            {"bootstrap.controllers": "c:9093"},
+            "bootstrap.controllers is not supported yet: kgtui does not connect to controllers",
+        ),
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove it"),
     ],
 )
@@ -162,14 +165,14 @@ def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
         ("Module", "after the class there should be `required`"),
         ('hunter2 username="u";', "after the class there should be `required`"),
         ('Module required password="a"hunter2=b";', "a quote is not closed"),
-        ('Module required password="a"hunter2=1;', "the value of an option should stand in double quotes"),
+        ('Module required password="a"hunter2=1;', "the value of an option should be in double quotes"),
         ('Module required password="hunter2"', "there is no semicolon at the end"),
         ('Module required password "hunter2";', 'options should be written name="value"'),
-        ("Module required password=;", "the value of password should stand in double quotes"),
-        ("Module required password=7hunter2;", "the value of password should stand in double quotes"),
+        ("Module required password=;", "the value of password should be in double quotes"),
+        ("Module required password=7hunter2;", "the value of password should be in double quotes"),
         ('Module required password="hunter2;', "a quote is not closed"),
         ('Module required password="hun\nter2";', "a quote is not closed"),
-        ("Module required password=hunter2!;", "character 33 does not belong there"),
+        ("Module required password=hunter2!;", "character 33 is not allowed here"),
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )

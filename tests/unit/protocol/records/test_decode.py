@@ -129,7 +129,7 @@ def test_a_member_without_classic_metadata_is_decoded() -> None:
         (COMMIT_KEY + b"\0", None, DecodeFailure.DAMAGED_KEY, "followed by 1 bytes"),
         (COMMIT_KEY.replace(b"orders", b"ord\xffrs"), None, DecodeFailure.DAMAGED_KEY, "not UTF-8"),
         (COMMIT_KEY.replace(b"\0\x06o", b"\xff\xffo"), None, DecodeFailure.DAMAGED_KEY, "topic is null"),
-        (COMMIT_KEY.replace(b"\0\x06o", b"\x7f\xffo"), None, DecodeFailure.DAMAGED_KEY, "topic claims 32767"),
+        (COMMIT_KEY.replace(b"\0\x06o", b"\x7f\xffo"), None, DecodeFailure.DAMAGED_KEY, "topic has a length of 32767"),
         (COMMIT_KEY, b"", DecodeFailure.DAMAGED_VALUE, "the value has only 0 bytes"),
         (COMMIT_KEY, b"\0", DecodeFailure.DAMAGED_VALUE, "the value has only 1 bytes"),
         (COMMIT_KEY, b"\0\5" + bytes(40), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 4, not 5"),
