@@ -7,13 +7,17 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH
 from kgtui.model.command_line import join
 from kgtui.model.fields import Field, as_object
 from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from kgtui.lake.gold import TableAge
+    from kgtui.lake.schemas import Table
 
 
 Value = str | int | float | bool | datetime | None
@@ -21,34 +25,31 @@ Value = str | int | float | bool | datetime | None
 
 
 class Kind(Enum):
-    """The kinds of findings. The most urgent kind is defined first."""
+    """What a finding is about, from the most to the least urgent.
 
-    UNHEALTHY = "unhealthy"
-    AT_RISK = "data at risk"
-    DRAIN = "drain time"
-    FLAPPING = "flapping"
-    UNUSUAL = "unusual"
-    UNUSED = "unused"
+    Attributes:
+        table: the gold table that findings of this kind come from.
+    """
+
+    table: Table
+
+    UNHEALTHY = "unhealthy", HEALTH
+    AT_RISK = "data at risk", FORECAST
+    DRAIN = "drain time", FORECAST
+    FLAPPING = "flapping", CHURN
+    UNUSUAL = "unusual", BASELINE
+    UNUSED = "unused", CLEANUP
+
+    def __new__(cls, value: str, table: Table) -> Self:
+        """Make a member whose value is a text, so that `Kind("unused")` finds it."""
+        kind = object.__new__(cls)
+        kind._value_, kind.table = value, table
+        return kind
 
     @property
     def rank(self) -> int:
-        """Index in the order of urgency; the most urgent kind has index 0."""
+        """Position among all kinds; 0 is the most urgent."""
         return list(Kind).index(self)
-
-    @property
-    def table(self) -> str:
-        """The gold table, as `layer/name`, from which findings of this kind are computed."""
-        return _TABLES[self]
-
-
-_TABLES = {
-    Kind.UNHEALTHY: "gold/health",
-    Kind.AT_RISK: "gold/forecast",
-    Kind.DRAIN: "gold/forecast",
-    Kind.FLAPPING: "gold/churn",
-    Kind.UNUSUAL: "gold/baseline",
-    Kind.UNUSED: "gold/cleanup",
-}
 
 
 class Severity(Enum):
@@ -137,7 +138,7 @@ class Insights:
 
     def known(self, kind: Kind) -> bool:
         """Return whether findings of a kind can be known, which is the case if their gold table can be read."""
-        return all(table.table != kind.table for table in self.missing)
+        return all(table.table != kind.table.title for table in self.missing)
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kgtui.errors import LakeError
 from kgtui.insights import rules
-from kgtui.insights.finding import Insights
-from kgtui.lake.gold import NEVER_WRITTEN, Gold, only_whole_groups
+from kgtui.insights.finding import Insights, Kind
+from kgtui.lake.gold import NEVER_WRITTEN, Gold, GoldRow, only_whole_groups
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, HEALTH, LAG, SERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from pathlib import Path
     from typing import Any
 
     from kgtui.insights.finding import Finding
-    from kgtui.lake.gold import GoldRow, Where
-    from kgtui.lake.schemas import Table
 
 _CHURN_HOURS = 24
 
@@ -48,45 +48,98 @@ def find_insights(gold: Gold) -> Insights:
     readable = {age.table for age in ages if age.is_readable}
     # The end of `lag` and `health` counts as now, because every run of the pipeline extends these two tables. `cleanup`
     # covers whole days and `churn` whole hours; their ends count only if `lag` and `health` have no rows.
-    frequent = [
-        age.covered_to
-        for age in ages
-        if age.table in (Gold.title(LAG), Gold.title(HEALTH)) and age.covered_to is not None
-    ]
+    frequent = [age.covered_to for age in ages if age.table in (LAG.title, HEALTH.title) and age.covered_to is not None]
     ends = frequent or [age.covered_to for age in ages if age.covered_to is not None]
     now = max(ends, default=None)
-    found = [] if now is None else _findings(gold, readable, now)
+    found = [] if now is None else _findings(Context(gold, readable, now))
     return Insights(tuple(sorted(found, key=lambda finding: finding.urgency)), ages, now)
 
 
-def _findings(gold: Gold, readable: set[str], now: float) -> list[Finding]:
-    def newest(
-        table: Table, time: str, where: Where | None = None, groups: Collection[str] | None = None
-    ) -> list[GoldRow]:
-        return gold.newest(table, time, where=where, groups=groups) if Gold.title(table) in readable else []
+class Context:
+    """What rules need in addition to the rows of their own table. Rows that several rules need are read once.
 
-    unused = rules.unused(newest(CLEANUP, "day"))
-    left = {group for finding in unused for group in finding.groups}
-    health = [row for row in newest(HEALTH, "window_start", _not_ok) if row["group"] not in left]
-    forecast = [row for row in _forecast(gold) if row["group"] not in left] if Gold.title(FORECAST) in readable else []
-    concerned = {row["group"] for row in (*health, *forecast)}
-    groups = {row["group"]: row for row in newest(LAG, "minute", only_whole_groups, concerned)}
-    unhealthy, at_risk = rules.unhealthy(health, groups), rules.at_risk(forecast)
-    ill = {finding.subject for finding in (*unhealthy, *at_risk)}
-    drain = rules.drain(forecast, groups, ill)
-    ill |= {finding.subject for finding in drain}
-    lately = rules.instant(now - _CHURN_HOURS * 3_600)
-    churn = gold.rows(CHURN, since=lately, time="hour", where=_is_flapping) if Gold.title(CHURN) in readable else []
-    unusual = [row for row in newest(BASELINE, "hour", _is_outlier) if row["group"] not in left]
-    return [*unhealthy, *at_risk, *drain, *rules.flapping(churn, now), *rules.unusual(unusual, ill), *unused]
+    Attributes:
+        now: the time that counts as now, in seconds since the epoch.
+        unused: ids of the unused groups.
+        reported: subjects of the other findings of the rules that have been applied so far.
+    """
+
+    def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
+        self.gold, self.now = gold, now
+        self.unused: set[str] = set()
+        self.reported: set[str] = set()
+        self._readable = readable
+        self._rows: dict[Read, list[GoldRow]] = {}
+
+    def rows(self, rule: Rule) -> list[GoldRow]:
+        """Return the rows for a rule; an empty list if its table cannot be read."""
+        if rule.kind.table.title not in self._readable:
+            return []
+        if rule.read not in self._rows:
+            self._rows[rule.read] = rule.read(self)
+        return self._rows[rule.read]
+
+    @cached_property
+    def lag(self) -> dict[str, GoldRow]:
+        """Group id → its newest row of table `lag`, for the groups in the rows of all rules."""
+        if LAG.title not in self._readable:
+            return {}
+        groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused
+        return {row["group"]: row for row in self.gold.newest(LAG, "minute", where=only_whole_groups, groups=groups)}
 
 
-def _forecast(gold: Gold) -> list[GoldRow]:
+Read = Callable[[Context], list[GoldRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How the findings of one kind are made.
+
+    Attributes:
+        read: reads the rows of the gold table `kind.table`.
+        find: returns the findings for these rows.
+        skips_unused: whether the rows of unused groups are left out.
+    """
+
+    kind: Kind
+    read: Read
+    find: Callable[[list[GoldRow], Context], list[Finding]]
+    skips_unused: bool = True
+
+
+def _findings(context: Context) -> list[Finding]:
+    found: list[Finding] = []
+    for rule in RULES:
+        rows = context.rows(rule)
+        if rule.skips_unused:
+            rows = [row for row in rows if row["group"] not in context.unused]
+        made = rule.find(rows, context)
+        found += made
+        if rule.kind is Kind.UNUSED:
+            context.unused = {group for finding in made for group in finding.groups}
+        else:
+            context.reported |= {finding.subject for finding in made}
+    return found
+
+
+# Nearly all groups are healthy, and there may be 100,000. The filters let pyarrow skip the rows of healthy groups, so
+# that they are not converted to Python objects.
+
+
+def _unused(context: Context) -> list[GoldRow]:
+    return context.gold.newest(CLEANUP, "day")
+
+
+def _unhealthy(context: Context) -> list[GoldRow]:
+    return context.gold.newest(HEALTH, "window_start", where=lambda column: column("status") != "OK")
+
+
+def _forecasts(context: Context) -> list[GoldRow]:
     """Return the newest forecast of each group. If it has no trend yet, return that of the hour before instead."""
-    last = gold.last(FORECAST, "hour")
+    last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
-    rows = gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_has_forecast)
+    rows = context.gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_has_forecast)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
     before = {group: hour for group, hour in whole if hour != last}
     hours = {
@@ -97,24 +150,33 @@ def _forecast(gold: Gold) -> list[GoldRow]:
     return [row for row in rows if row["hour"] == hours.get(row["group"])]
 
 
-# Nearly all groups are healthy, and there may be 100,000. These filters let pyarrow skip the rows of healthy groups, so
-# that they are not converted to Python objects.
-
-
-def _not_ok(column: Callable[[str], Any]) -> Any:
-    return column("status") != "OK"
-
-
 def _has_forecast(column: Callable[[str], Any]) -> Any:
     ends = (column("drain_seconds") >= rules.MIN_BACKLOG_AGE) | (column("trend") > 0)
     return column("at_risk") | (column("lost") > 0) | ends | column("trend").is_null()
 
 
-def _is_flapping(column: Callable[[str], Any]) -> Any:
-    return column("flapping")
+def _flapping_hours(context: Context) -> list[GoldRow]:
+    since = rules.instant(context.now - _CHURN_HOURS * 3_600)
+    return context.gold.rows(CHURN, since=since, time="hour", where=lambda column: column("flapping"))
+
+
+def _outliers(context: Context) -> list[GoldRow]:
+    return context.gold.newest(BASELINE, "hour", where=_is_outlier)
 
 
 def _is_outlier(column: Callable[[str], Any]) -> Any:
     far = rules.FAR_FROM_NORMAL
     some = [(column(f"{name}_deviation") >= far) | (column(f"{name}_deviation") <= -far) for name in SERIES]
     return some[0] | some[1] | some[2]
+
+
+RULES = (
+    Rule(Kind.UNUSED, _unused, lambda rows, _: rules.unused(rows), skips_unused=False),
+    Rule(Kind.UNHEALTHY, _unhealthy, lambda rows, context: rules.unhealthy(rows, context.lag)),
+    Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
+    Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
+    Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported)),
+    # Flapping groups are in use, even if they were unused on the day that table `cleanup` covers.
+    Rule(Kind.FLAPPING, _flapping_hours, lambda rows, context: rules.flapping(rows, context.now), skips_unused=False),
+)
+"""All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""

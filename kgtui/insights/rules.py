@@ -90,7 +90,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
                 f"{_STATUS.get(worst, f'is {worst}')}{many}{waiting}",
                 seconds_of(row["bad_since"]),
                 _NO_MEMBERS if nobody else _ADVICE.get(worst, "look at the group"),
-                evidence_of("gold/health", columns, parts or [row]),
+                _evidence(Kind.UNHEALTHY, columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=float(row["lag"] or 0),
             )
@@ -119,7 +119,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
                 _loss(row, lost),
                 None,
                 "make it read faster, and raise retention.ms or retention.bytes of the topic until it has caught up",
-                evidence_of("gold/forecast", columns, parts or [row]),
+                _evidence(Kind.AT_RISK, columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),
             )
@@ -171,7 +171,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
 
 def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: float) -> Finding:
     columns = ("hour", "lag", "trend", "trend_error", "drain_seconds", "drained_at")
-    group, evidence = row["group"], evidence_of("gold/forecast", columns, [row])
+    group, evidence = row["group"], _evidence(Kind.DRAIN, columns, [row])
     command = ("kgtui", "show", group)
     return Finding(Kind.DRAIN, severity, group, (group,), what, None, advice, evidence, command, weight=weight)
 
@@ -205,7 +205,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
                 f"rebalanced up to {rate:.0f} times per hour{span}{cost}",
                 hours[0]["hour"].timestamp(),
                 "find out why members join and leave: restarts, scaling, max.poll.interval.ms, session.timeout.ms",
-                evidence_of("gold/churn", columns, hours[::-1]),
+                _evidence(Kind.FLAPPING, columns, hours[::-1]),
                 ("kgtui", "show", group),
                 weight=rate,
             )
@@ -235,10 +235,10 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
     return whole, partitions
 
 
-def evidence_of(table: str, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
+def _evidence(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
     """Return evidence with the given columns of the first `MAX_EVIDENCE_ROWS` rows and the number of further rows."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
-    return Evidence(table, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
+    return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
 
 def seconds_of(moment: datetime | None) -> float | None:
@@ -279,7 +279,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} earlier)",
                     row["hour"].timestamp(),
                     "find out whether this was intended: a campaign, a replay of old records, a new release",
-                    evidence_of("gold/baseline", ("hour", *columns, "hours"), [row]),
+                    _evidence(Kind.UNUSUAL, ("hour", *columns, "hours"), [row]),
                     ("kgtui", "show", group),
                     weight=most,
                 )
@@ -315,7 +315,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
                 f"{what}{unread}{expires}",
                 seconds_of(row["quiet_since"]),
                 "ask its owner; if it is no longer needed, delete it (its offsets are backed up first)",
-                evidence_of("gold/cleanup", columns, parts),
+                _evidence(Kind.UNUSED, columns, parts),
                 _delete(row["name"], groups),
                 since_at_least=True,
                 family=family,

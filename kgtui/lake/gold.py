@@ -90,28 +90,22 @@ class Gold:
         """Folder of the lake."""
         return self.folder.path
 
-    @staticmethod
-    def title(table: Table) -> str:
-        """Return `layer/name` of a table."""
-        return f"{table.layer}/{table.name}"
-
     def age(self, table: Table) -> TableAge:
         """Return how old a table is. A table that cannot be read has an `error`; nothing is raised."""
-        title = self.title(table)
         try:
             delta = self._delta(table)
             if delta is None:
-                return TableAge(title, error=NEVER_WRITTEN)
+                return TableAge(table.title, error=NEVER_WRITTEN)
             missing = set(table.names) - {field.name for field in delta.schema().fields}
             if missing:
                 return TableAge(
-                    title,
+                    table.title,
                     error=f"it has no column {', '.join(sorted(missing))}; run kgtui pipeline run to create it again",
                 )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:
-            return TableAge(title, error=visible(str(error)))
-        return TableAge(title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
+            return TableAge(table.title, error=visible(str(error)))
+        return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
         """Return the ages of all gold tables."""
@@ -217,7 +211,7 @@ class Gold:
         try:
             yield
         except storage_errors() as error:
-            raise LakeError(f"{self.path}: {table.layer}/{table.name} cannot be read: {visible(str(error))}") from error
+            raise LakeError(f"{self.path}: {table.title} cannot be read: {visible(str(error))}") from error
 
 
 def _last_write(delta: DeltaTable) -> float:

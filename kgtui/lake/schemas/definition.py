@@ -65,6 +65,11 @@ class Table:
     partition: str | None = PARTITION
 
     @property
+    def title(self) -> str:
+        """`layer/name` of the table."""
+        return f"{self.layer}/{self.name}"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)

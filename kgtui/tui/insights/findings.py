@@ -240,7 +240,7 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
     if never:
-        kinds = ", ".join(kind.value for kind in Kind if kind.table in never)
+        kinds = ", ".join(kind.value for kind in Kind if kind.table.title in never)
         lines.append(
             _warning(f"missing tables: {', '.join(never)}" + (f"; no findings about: {kinds}" if kinds else ""))
         )
