@@ -13,9 +13,9 @@ from kgtui.commands.selection import select_groups
 from kgtui.commands.times import parse_duration
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
+from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
 from kgtui.model.query import Need, parse
-from kgtui.model.verdict import Status
 from kgtui.monitor import policy
 
 if TYPE_CHECKING:
@@ -35,14 +35,21 @@ if TYPE_CHECKING:
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
 """Value of `--fail-on` → the mildest verdict with which the check fails."""
 
-_ABOUT = """\
+_DURATION = f"{policy.CHECK_DURATION / 60:g}m"
+
+
+def _about() -> str:
+    from kgtui.model.health.values import DEFAULT_WATCHING
+
+    commits, seconds = DEFAULT_WATCHING.rules.intervals, DEFAULT_WATCHING.commit_interval
+    return f"""\
 Reads the groups repeatedly for a while, and judges each group by Burrow's rules:
-  STOP    records are unread, and nothing was committed for longer than ten commits usually take
+  STOP    records are unread, and nothing was committed for longer than {commits} commits usually take
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge nothing; other groups show STOP instead
 OK? means OK, but the watch was too short to rule out a worse verdict; the line says how long it takes.
---for 2m is long enough for groups that commit every 5 s or more often (--commit-interval).
+--for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group without members is in error too while it has unread records; not:state:Empty leaves such groups out.
 With --lake, --for says how much of the recording before --at is judged, and the command does not wait.
 
@@ -53,17 +60,21 @@ Exit codes: 0 success; 1 a verdict is as bad as --fail-on says, a part could not
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui check`."""
     from kgtui.commands.parser import add_format_option, add_lake_options
+    from kgtui.model.health.values import DEFAULT_WATCHING
 
     add_lake_options(parser)
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
-    parser.add_argument("--for", dest="seconds", metavar="TIME", help="how long to watch (2m)")
-    parser.add_argument("--interval", metavar="TIME", help="time between two reads (5s)")
+    parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
+    parser.add_argument("--interval", metavar="TIME", help=f"time between two reads ({policy.CHECK_INTERVAL:g}s)")
     parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="fail from this verdict on (error)")
     parser.add_argument("--all", action="store_true", help="print groups that are OK too")
     add_format_option(parser, "table", "json", "csv")
     parser.add_argument("--allowed-lag", type=int, default=0, metavar="N", help="accept N unread records per partition")
     parser.add_argument(
-        "--commit-interval", default="5s", metavar="TIME", help="how often a healthy group commits, until observed (5s)"
+        "--commit-interval",
+        default=f"{DEFAULT_WATCHING.commit_interval:g}s",
+        metavar="TIME",
+        help="how often a healthy group commits, until observed (%(default)s)",
     )
     parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
@@ -72,13 +83,13 @@ def epilog() -> str:
     """Return the text below the options of `kgtui check --help`: the verdicts, and the filter language."""
     from kgtui.model.query import help_text
 
-    return f"{_ABOUT}\n\nfilter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
+    return f"{_about()}\n\nfilter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui check` and return its exit code."""
+    from kgtui.model.burrow import Options
     from kgtui.model.health import Watching
-    from kgtui.model.verdict import Options
 
     query = parse(" ".join([args.filter, *args.expr]).strip())
     if args.lake is not None and args.interval is not None:

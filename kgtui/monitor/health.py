@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.errors import KgtuiError
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory, Watching, health_steps
+from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.slices import Slices
-from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS
+from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS, MonitorOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,15 +22,19 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
-    from kgtui.monitor.policy import MonitorOptions
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
 
-READS_PER_PARTITION, MIN_READS_PER_PARTITION = 60, 30
-"""Number of reads that are kept per partition: in a group with few partitions, and in a group with very many.
+_READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().interval)
 
-At an interval of 2 s, even the smaller number covers the whole time window in which commits are assessed.
+MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
+"""Number of reads that are kept per partition of a group with very many partitions.
+
+At the default polling interval, they cover all commits that Burrow's rules assess.
 """
+
+READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
+"""Number of reads that are kept per partition of a group with few partitions."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
 """Maximum number of reads that are kept for all partitions of one group, and for all groups. A read takes 40 bytes."""

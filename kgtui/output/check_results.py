@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgtui.model.burrow import Status
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
 from kgtui.model.rfc3339 import rfc3339
-from kgtui.model.verdict import Status
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table
 

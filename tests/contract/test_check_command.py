@@ -10,9 +10,9 @@ from kgtui.admin.kafka import connect
 from kgtui.commands.check import check
 from kgtui.commands.group_watch import Clock
 from kgtui.commands.parser import parse_args
+from kgtui.model.burrow import Options
 from kgtui.model.health import Watching
 from kgtui.model.query import parse
-from kgtui.model.verdict import Options
 
 if TYPE_CHECKING:
     import pytest

@@ -1,7 +1,7 @@
 """Computes the health of a group from its polled state and offsets over some time.
 
 `ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it: the verdict by Burrow's
-rules (`kgtui.model.verdict`), the lag trend, the time lag, the estimated time to catch up, records lost and soon to be
+rules (`kgtui.model.burrow`), the lag trend, the time lag, the estimated time to catch up, records lost and soon to be
 lost, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
 
 kgtui polls offsets and therefore sees that an offset changed, but not each commit. Every verdict of this package is

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.model.assignment import epochs_behind, subscribed_topics
+from kgtui.model.burrow import PartitionVerdict, Status, roll_up
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import SHARE_OFFSET_TYPES
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, TimeLag
 from kgtui.model.slices import run_at_once
-from kgtui.model.verdict import PartitionVerdict, Status, roll_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgtui.model.health.values import Lack, PartitionHealth, Undecided
-from kgtui.model.verdict import (
+from kgtui.model.burrow import (
     Commit,
     CommitRing,
     PartitionVerdict,
@@ -46,14 +45,15 @@ from kgtui.model.verdict import (
     lately_caught_up,
     rewound,
 )
+from kgtui.model.health.values import Lack, PartitionHealth, Undecided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kgtui.model.burrow import Options
     from kgtui.model.health.read_history import Sample
     from kgtui.model.health.values import Watching
     from kgtui.model.offsets import PartitionLag
-    from kgtui.model.verdict import Options
 
 _EARLY = 0.9
 """A log end offset is used once this fraction of `offset_refresh` has passed.

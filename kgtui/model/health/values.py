@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kgtui.model.verdict import DEFAULTS, Options, Status
+from kgtui.model.burrow import DEFAULTS, Options, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kgtui.model.burrow import GroupVerdict
     from kgtui.model.offsets import LagTotal, TopicPartition
-    from kgtui.model.verdict import GroupVerdict
 
 OBSERVED = "observed"
 """Label of a verdict that is based on polled offsets instead of commits."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
-from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
     from kgtui.model.health.values import EmptyPeriod, GroupHealth, Loss, PartitionHealth, Undecided

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.burrow import Status
 from kgtui.model.query.term_catalog import UNKNOWN, Need
 from kgtui.model.query.terms import negation
-from kgtui.model.verdict import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -27,7 +27,7 @@ from kgtui.pipeline.transforms.recorded_state import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from kgtui.model.verdict import Options
+    from kgtui.model.burrow import Options
 
 COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 """Spark type of the entries in the column `commits`; `at` is in milliseconds."""

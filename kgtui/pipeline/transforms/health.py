@@ -1,6 +1,6 @@
 """Gold `health`: the status of each group and partition by Burrow's rules, one verdict per window of five minutes.
 
-The rules for commits are those of `kgtui.model.verdict`, and the rules for positions seen by polls are those of
+The rules for commits are those of `kgtui.model.burrow`, and the rules for positions seen by polls are those of
 `kgtui.model.health.judging`. Here they are written as Spark expressions over the columns of `commit_windows`.
 """
 
@@ -12,8 +12,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, HEALTH, RECORDED
+from kgtui.model.burrow import DEFAULTS, Status
 from kgtui.model.health.values import OBSERVED, Watching
-from kgtui.model.verdict import DEFAULTS, Status
 from kgtui.pipeline.spark_schema import TYPES, conform
 from kgtui.pipeline.transforms.commit_windows import observed_windows, with_silver_commits
 from kgtui.pipeline.transforms.recorded_state import groups_at, time_slots, to_day, to_timestamp, with_timeline
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from kgtui.model.verdict import Options
+    from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
 """Default time from one verdict to the next, in seconds."""
@@ -96,7 +96,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 # Each rule is an expression over the columns of a window: `commits`, `lag`, `lowest_end` and `now` (see
-# `observed_windows`). Each rule has the same name as in `kgtui.model.verdict`.
+# `observed_windows`). Each rule has the same name as in `kgtui.model.burrow`.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.burrow import Status
 from kgtui.model.group_types import REBALANCING
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
 from kgtui.model.offsets import lags, total
-from kgtui.model.verdict import Status
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
 from kgtui.tui.panes.cells import (

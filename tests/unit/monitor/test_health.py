@@ -9,10 +9,10 @@ import pytest
 
 from kgtui.errors import ConnectError
 from kgtui.model.answer import Answer, Fault
+from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.verdict import Status
 from kgtui.monitor import Monitor, MonitorOptions, health
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.poll_timer import PollTimer

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.model.burrow import Status
 from kgtui.model.group import GroupDescription
 from kgtui.model.group_types import SHARE
 from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, ShareOffset
-from kgtui.model.verdict import Status
 from kgtui.simulator.commit_patterns import Batch, BelowLogStart, Halted, Lagging, Steady, Stuck
 from kgtui.simulator.generated_groups import DELETED, GeneratedGroups
 from kgtui.simulator.groups.base import ConsumedTopic, Group

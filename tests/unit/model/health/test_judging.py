@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtui.model.burrow import Options, Status
 from kgtui.model.health import OBSERVED, Watching, health_of
 from kgtui.model.health.judging import observe
 from kgtui.model.health.wording import missing, reason
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
-from kgtui.model.verdict import Options, Status
 from tests.unit.model.health.reads import T0, described, kinds, offsets, samples, watch
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtui.model.burrow import Status
 from kgtui.model.health import ReadHistory, health_of
 from kgtui.model.health.wording import missing, reason
-from kgtui.model.verdict import Status
 from tests.scripted import member
 from tests.unit.model.health.reads import described, kinds, shares, watch
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model.verdict import (
+from kgtui.model.burrow import (
     Commit,
     CommitRing,
     Options,
