@@ -3,11 +3,11 @@
 - `grouping` puts the groups of a snapshot under nodes, and sums up the lag of each node
 - `sorting` sorts the groups of a node
 - `layout` filters, groups and sorts a snapshot, and knows which row shows which node or group
-- `model` keeps what is open, marked and selected from one snapshot to the next
-- `rows` writes the text of a row
+- `model` keeps the open nodes, the marked groups and the cursor from one snapshot to the next
+- `rows` composes the text of a row
 - `renderer` draws the rows on the screen
 - `widget` is the tree's widget, which handles keys and the mouse
 
-Only `renderer` and `widget` know Textual. Every pass over many groups is a generator that yields after each slice, so
-that the event loop can handle keys in between (`kgtui.model.slices`).
+Only `renderer` and `widget` import Textual. Every loop over many groups is a generator that yields after each slice, so
+that the event loop can handle keys between slices (`kgtui.model.slices`).
 """

@@ -1,4 +1,7 @@
-"""Put the groups of a snapshot under nodes by type, state, coordinator, topic or name prefix, and sum up their lag."""
+"""Put the groups of a snapshot under the nodes of the tree, by type, state, coordinator, topic or name prefix.
+
+This module also computes the total lag of each node.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ GROUPING_TITLES: dict[Grouping, str] = {
 }
 
 Path = tuple[str, ...]
-"""Keys of the nodes from the top to a node. A key is text from the cluster, or one of these constants for missing data.
+"""Identifies a node by the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
+
+A key is text from the cluster, or one of the constants below, if the cluster has no such text.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -40,11 +45,11 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree, with its child nodes or its groups.
+    """A node of the tree. It contains either child nodes or groups.
 
     Attributes:
-        parts: sorted lists of group ids, which are not merged yet. Only nodes without children have any.
-        count: number of groups under the node.
+        parts: several sorted lists that together contain the ids of the node's groups; empty if it has child nodes.
+        count: number of groups in the node, including the groups in its child nodes.
     """
 
     path: Path
@@ -54,18 +59,18 @@ class Node:
 
     @property
     def key(self) -> str:
-        """The last key of the path; empty for the root of an ungrouped tree."""
+        """The key of the node itself, such as `Stable`; empty for the only node of an ungrouped tree."""
         return self.path[-1] if self.path else ""
 
     @property
     def depth(self) -> int:
-        """How far the node is indented: 0 for top nodes."""
+        """Number of ancestors of the node: 0 for top nodes."""
         return len(self.path) - 1
 
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """The nodes of the tree: a mapping from path to node, and the top nodes in drawing order."""
+    """All nodes of the tree by path, and the top nodes in the order in which they are drawn."""
 
     top: list[Node] = field(default_factory=list)
     by_path: dict[Path, Node] = field(default_factory=dict)
@@ -73,17 +78,17 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of group rows.
+        """Number of group rows when all nodes are open.
 
-        A group that reads several topics counts once per topic if the tree is grouped by topic.
+        In a tree by topic, a group that reads several topics has a row under each topic and counts several times.
         """
         return sum(node.count for node in self.top)
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Label a group type with its protocol: `consumer`, `classic · connect`, `classic · simple`.
+    """Return the group type and the protocol as a label, such as `classic · connect` or `classic · simple`.
 
-    A protocol that has the name of the type is left out.
+    The protocol is left out if it has the same name as the type, as in `consumer`.
     """
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
@@ -91,9 +96,9 @@ def type_label(group_type: str | None, protocol: str) -> str:
 
 
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
-    """Return the path of the node that a group belongs to; None if the cluster does not list the group.
+    """Return the path of the node that contains a group; None if the cluster does not list the group.
 
-    In a tree by topic, a group that reads several topics is looked up under the first one.
+    In a tree by topic, a group that reads several topics is in several nodes. The node of its first topic is returned.
     """
     listing = snapshot.groups.get(group)
     if listing is None:
@@ -117,8 +122,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the name prefix up to the first separator, such as `team-007.*` for `team-007.settle`; None without
-    separator.
+    """Return the prefix of a group id up to the first separator, such as `team-007.*` for `team-007.settle`.
+
+    None is returned for a group id without a separator.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -130,10 +136,13 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Put the groups of a snapshot under nodes. The generator yields after each slice of groups and returns the nodes.
+    """Put the groups of a snapshot under nodes, and return the nodes.
+
+    This generator yields after each slice of groups, so that the event loop is not blocked for long.
 
     Args:
-        chosen: sorted ids of the groups that match the filter, by listing; None if there is no filter.
+        chosen: sorted ids of the groups that match the filter, by their entry in the list of groups; None if there is
+            no filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in ("topic", "family"):
@@ -164,7 +173,10 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Group ids by the type and state in their descriptions, because old brokers list groups without type or state."""
+    """Add the groups to `buckets` by the type and state in their descriptions.
+
+    Old brokers list groups without type or state, so all groups of such a listing have to be looked at one by one.
+    """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
         for group in ids[start : start + SLICE]:
@@ -210,7 +222,7 @@ def _by_group(
 
 
 def _join_singles(ids_by_key: dict[str, list[str]]) -> None:
-    """Move each group whose prefix no other group has to the node `OTHER_NAMES`."""
+    """Put groups that share their prefix with no other group under the key `OTHER_NAMES`."""
     single = [key for key, part in ids_by_key.items() if len(part) == 1 and key != OTHER_NAMES]
     for key in single:
         ids_by_key.setdefault(OTHER_NAMES, []).extend(ids_by_key.pop(key))
@@ -258,7 +270,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state of all groups under a node; None if neither the node nor a node above it stands for a state."""
+    """Return the state that all groups under a node have; None if they may have different states."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state":
@@ -268,11 +280,11 @@ def shared_state(node: Node, grouping: Grouping) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The lag of all groups under a node.
+    """The total lag of all groups under a node.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is unknown, or known only in part.
+        unknown: number of groups for which the lag of all or of some partitions is unknown.
     """
 
     lag: int | None = None
@@ -284,9 +296,9 @@ class NodeTotal:
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Sum up the lag of every node.
+    """Compute the total lag of every node, and return the totals by path.
 
-    The generator yields after each slice of about 1,000 groups and returns totals by path.
+    This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
     """
     totals: dict[Path, NodeTotal] = {}
     budget = SLICE

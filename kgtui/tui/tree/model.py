@@ -1,4 +1,7 @@
-"""The state of the tree that survives a refresh (open nodes, marks, order, cursor), and the pass that lays it out."""
+"""The model of the tree: its open nodes, marked groups, sort order and cursor, which are kept at every refresh.
+
+This module also computes the layout of the tree from a snapshot, in slices.
+"""
 
 from __future__ import annotations
 
@@ -27,26 +30,28 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
 OPEN_ALL_BELOW = 200
-"""Maximum number of shown groups with which every node starts open. With more groups, nodes start closed."""
+"""If the tree shows at most this many groups, all nodes are open at first; otherwise, nodes with groups are closed."""
 SORTED_AT_ONCE = 3_000
-"""Maximum number of groups in a node that are sorted at once when the node is opened.
+"""Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
-Larger nodes are sorted in slices.
+The groups of a larger node appear in order of name first, and are then sorted in slices in the background.
 """
 FRESH_SECONDS = 15.0
-"""Minimum age of the data of a row, in seconds, at which the row shows the age."""
+"""Age, in seconds, up to which data of a group is shown as current. A row with older data shows the age."""
 FRESH_VERDICT_SECONDS = 60.0
-"""Minimum age of a verdict, in seconds, at which the verdict is drawn as stale."""
+"""Age, in seconds, up to which a health verdict is drawn as current. Older verdicts are drawn as stale."""
 
 
 class TreeModel:
-    """Rows, cursor and settings of the tree, without any widget.
+    """Rows, cursor and settings of the tree. This class uses no widget.
 
     Attributes:
-        totals: lag of each node, from the last pass over all groups.
-        cursor_key: row that the cursor belongs to. It stays while its group is filtered out or deleted.
+        totals: total lag of each node by path, from the last pass over all groups.
+        marked: ids of the groups that the user has marked.
+        cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
+            the group has been deleted.
         cursor_row: row in which the cursor is drawn.
-        filter_cache: groups that filters matched recently, to search fewer groups for the next letter of a filter.
+        filter_cache: groups that matched recent filters. When the user types another letter, only these are searched.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -67,12 +72,13 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Open and closed nodes
+    # Which nodes are open
 
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
-        A node that the user has not touched is open if it has child nodes, or if the tree shows few groups.
+        A node that the user has neither opened nor closed is open if it has child nodes, or if the tree shows few
+        groups.
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
@@ -85,7 +91,7 @@ class TreeModel:
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the ancestors of a group and put the cursor on it. Returns False if the tree does not show the group."""
+        """Open the nodes above a group and put the cursor on it. Return False if the filter hides the group."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -100,27 +106,29 @@ class TreeModel:
         return True
 
     def set_initial_openness(self, nodes: TreeNodes) -> None:
-        """Decide from the number of groups whether nodes start open.
+        """Decide from the number of groups whether all nodes are open at first.
 
-        A refresh does not decide again, so that no row jumps.
+        This is decided only after a new filter, grouping or order. At a refresh, nodes would otherwise open or close
+        when the number of groups passes the limit.
         """
         self._open_all = nodes.count <= OPEN_ALL_BELOW
 
     def reset_openness(self) -> None:
-        """Forget which nodes the user opened and closed, because another grouping has other nodes."""
+        """Forget which nodes the user has opened and closed, because a new grouping creates different nodes."""
         self._opened_by_user.clear()
 
-    def copy_cursor(self, model: TreeModel) -> None:
-        """Take open nodes and cursor from another tree."""
+    def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
+        """Open the same nodes as another tree, and put the cursor on the same node or group."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
     # The rows and their order
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
-        """Show new nodes.
+        """Replace the nodes of the tree, and lay out the rows.
 
-        `order` has the sorted group ids of each open node; it is empty if groups are sorted by name.
+        Args:
+            order: sorted group ids of each open node, by path; empty if groups are sorted by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -136,12 +144,14 @@ class TreeModel:
         return RowLayout(self.nodes, self.is_open, self.groups_in_order)
 
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
-        """Return the group ids of a node as one sorted list, which is reused if the ids are the same.
+        """Merge the group ids of a node into one list, sorted by name, and return it.
 
-        Yields after each slice.
+        If the node has the same groups as before, the previous list is returned. This generator yields after each
+        slice.
         """
         kept = self._merged.get(node.path)
-        # Lists are compared by value, because each letter of a filter makes new lists, often with the same ids.
+        # The lists are compared by value and not by identity, because every change to the filter creates new lists,
+        # which often contain the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -149,9 +159,9 @@ class TreeModel:
         return ids
 
     def groups_in_order(self, node: Node) -> Sequence[str]:
-        """Return the group ids of a node in drawing order.
+        """Return the ids of a node's groups in the order in which they are drawn.
 
-        A large node is in order of name until it is sorted in the background.
+        The groups of a large node are in order of name until they have been sorted in the background.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != "name":
@@ -163,22 +173,22 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # The cursor, and its new row when its group moves or is deleted
+    # The cursor, and the row to which it moves when its group changes state or is deleted
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor, even if it is deleted or its node is closed; None on the row of a node."""
+        """The group under the cursor, even if it was deleted or its node is closed; None if the cursor is on a node."""
         return self.cursor_key.group if self.cursor_key else None
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row, or to the last row if there are fewer."""
+        """Move the cursor to a row, or to the last row if `row` is beyond it."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor, and open the node of that group.
+        """Return the row of the next group after the cursor, and open its node if necessary.
 
-        The first follows the last.
+        The search continues at the top of the tree. None is returned if the tree has no group.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -211,14 +221,14 @@ class TreeModel:
             row = (
                 self._row_after_move(anchor.group)
                 if anchor.group in self.snapshot.groups
-                else self._row_where_it_was(anchor)
+                else self._row_of_deleted_group(anchor)
             )
         if row is None:
             row = self._nearest_node_row(anchor.path)
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the new row of a group that moved to another node, or the row of that node if it is closed."""
+        """Return the row of a group that is now in another node, or the row of this node if the node is closed."""
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
             return None
@@ -228,8 +238,8 @@ class TreeModel:
             return row
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
-    def _row_where_it_was(self, anchor: RowKey) -> int | None:
-        """Return the row that a deleted group would have by its name; None if the groups are not sorted by name."""
+    def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
+        """Return the row in which a deleted group would be; None if the groups are not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
             return None
@@ -244,10 +254,10 @@ class TreeModel:
                 return row
         return None
 
-    # The contents of the row of a group
+    # The values in the row of a group
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the contents of the row of a group, each value from the newest read that has it."""
+        """Return the values in the row of a group. Each value is from the most recent read that returned it."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age = None if at is None else snapshot.taken_at - at
@@ -275,10 +285,10 @@ class TreeModel:
             kept = self._lags[group] = (reading, total(lags(reading.value)))
         return kept[1]
 
-    # Marked groups
+    # Groups that the user has marked
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the groups that a row stands for: the group itself, or all groups under the node."""
+        """Return the groups that are marked together with a row: the group in the row, or all groups under the node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -293,7 +303,10 @@ class TreeModel:
 
 
 def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """Return a verdict of WARN or ERR with the time of the read that it is based on; an empty text for all others."""
+    """Return the health verdict `WARN` or `ERR` and the time of its last read.
+
+    Any other verdict is returned as empty.
+    """
     health = snapshot.health.get(group)
     if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
         return "", 0.0
@@ -306,13 +319,13 @@ def _parts(node: Node) -> list[Sequence[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedLayout:
-    """Nodes and order of groups for the next layout, from one pass over a snapshot.
+    """The result of one pass over a snapshot: the nodes of the next layout, and the order of their groups.
 
     Attributes:
-        order: sorted group ids of each open node; empty if the groups are sorted by name.
+        order: sorted group ids of each open node, by path; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: number of groups whose data for the filter has been read, and number of all groups. None if the filter
-            needs only the list of groups.
+        searched: how many groups have been read so that the filter can be applied to them, and the number of all
+            groups; None if the filter needs only the list of groups.
     """
 
     nodes: TreeNodes
@@ -322,9 +335,10 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Filter, group and sort the groups of the tree's snapshot.
+    """Compute the nodes and the order of the groups from the snapshot of the model, in slices.
 
-    Raises `SupersededError` once the user has changed filter, grouping or order.
+    Raises:
+        SupersededError: the user has changed filter, grouping or order in the meantime.
     """
     snapshot = model.snapshot
     chosen = None

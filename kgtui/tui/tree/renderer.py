@@ -1,4 +1,4 @@
-"""Draw the rows of the tree on the screen, and redraw only the lines that changed."""
+"""Draw the rows of the tree on the screen. After a change, only the lines that differ are redrawn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.layout import RowKey
 
 _MOST_CACHED_STRIPS = 400
-"""Maximum number of rendered lines in the cache, with which scrolling by one row renders only one line."""
+"""Maximum number of rendered lines in the cache. Because of the cache, scrolling by one row renders only one line."""
 
 ROLES = (
     "node", "guide", "leaf", "count", "lag", "muted", "stale", "mark", "kg-ok", "kg-warn", "kg-error", "kg-muted",
@@ -28,7 +28,7 @@ ROLES = (
 
 
 class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
-    """Base class of the tree's widget: draws the rows of a `TreeModel` and scrolls them."""
+    """Base class of the tree widget, which draws and scrolls the rows of a `TreeModel`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "group-tree--cursor",
@@ -39,10 +39,14 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     | Class | Description |
     | :- | :- |
     | `group-tree--cursor` | The row under the cursor while the tree has the focus. |
-    | `group-tree--cursor-blurred` | The row under the cursor while something else has it. |
-    | `group-tree--node`, `--guide`, `--count` | The line of a node, its arrow, the number of groups under it. |
-    | `group-tree--leaf`, `--lag`, `--muted`, `--stale`, `--mark` | Parts of the line of a group. |
-    | `group-tree--kg-…` | State marks, by role. |
+    | `group-tree--cursor-blurred` | The row under the cursor while another widget has the focus. |
+    | `group-tree--node` | The name of a node. |
+    | `group-tree--guide` | The arrow that shows whether a node is open. |
+    | `group-tree--count` | The number of groups under a node. |
+    | `group-tree--leaf` | The name of a group. |
+    | `group-tree--lag`, `--muted`, `--stale` | A number above zero, a zero or unknown number, and old data. |
+    | `group-tree--mark` | The sign in front of a group that the user has marked. |
+    | `group-tree--kg-…` | The signs for states, verdicts and errors. |
     """
 
     DEFAULT_CSS = """
@@ -68,10 +72,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     class ViewChanged(Message):
-        """Other groups came into view.
+        """The groups that are visible have changed.
 
         Attributes:
-            groups: ids of the groups in view, from top to bottom.
+            groups: ids of the groups that are visible, from top to bottom.
         """
 
         def __init__(self, groups: tuple[str, ...]) -> None:
@@ -81,7 +85,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # The keys are lines of the window instead of rows, because rows move to other lines when rows are inserted.
+        # What was last drawn in each line of the widget. The keys are line numbers of the widget, not numbers of rows,
+        # because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -92,13 +97,14 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
-    # Scrolling, without a redraw of lines that stay the same
+    # Scrolling. Lines that stay the same are not redrawn
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the identity and the window line of the row that must not move while other rows are added or removed.
+        """Return which row must stay on its line of the screen while rows are added or removed.
 
         Returns:
-            None and the line of the cursor if the cursor is visible; else the identity of the top row, and 0.
+            The key of that row and its line. The row is that of the cursor (with None as its key) if the cursor is
+            visible, and otherwise the first visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -108,7 +114,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
         """Adjust scroll bar and scroll position to a new layout.
 
-        Only lines that differ are redrawn, to suit slow terminals.
+        Only the lines that differ are redrawn, because drawing is slow in some terminals.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -121,7 +127,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self.refresh_changed()
 
     def scroll_to_cursor(self) -> None:
-        """Scroll as little as needed to bring the cursor into view."""
+        """Scroll by as few rows as are needed to make the cursor visible."""
         row, top, height = self.model.cursor_row, self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False)
@@ -129,17 +135,18 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post a message with the groups in view, if they have changed."""
+        """Post `ViewChanged` if other groups are visible after scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
 
     def on_resize(self) -> None:
-        """Choose the columns for the new width, and draw everything again."""
+        """Choose the columns for the new width, and draw all rows again."""
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Textual may already have drawn a frame of the new size with the old columns, so everything is drawn again.
+        # All lines are drawn again, because Textual may already have drawn a frame of the new size with the old
+        # columns.
         self.refresh()
         self._post_view_change()
 
@@ -151,19 +158,20 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.post_message(self.ViewChanged(groups))
 
     async def on_key(self, event: events.Key) -> None:
-        """Run the action of a key at once.
+        """Run the action of a key immediately.
 
-        Otherwise the key event would wait in the message queue of every parent widget.
+        Otherwise Textual would pass the key event to the message queue of one parent widget after the other, and the
+        action would run later.
         """
         if await run_binding(self.app, event.key):
             event.stop()
 
-    # Drawing the lines of the window
+    # Drawing the visible lines
 
     def render_line(self, y: int) -> Strip:
-        """Render one line of the window, without the column of the scroll bar.
+        """Render line `y` of the widget, without the column of the scroll bar.
 
-        Textual would crop a longer line at every frame.
+        If the line covered that column too, Textual would have to crop the line at every frame.
         """
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
@@ -180,12 +188,12 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """When the tree is scrolled, shift the record of drawn lines by the same distance."""
+        """Shift the record of what is drawn in each line when the drawn lines move, because the tree is scrolled."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line as it is, because it has its final colors and width already."""
+        """Return the line unchanged, because `render_line` has already applied colors and width."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -212,7 +220,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return rows.group_line(model.group_row(group), len(node.path), width, cursor=cursor)
 
     def refresh_changed(self) -> None:
-        """Redraw the lines of the window whose content has changed since they were drawn."""
+        """Redraw the visible lines whose content has changed since they were drawn."""
         top = self.scroll_offset.y
         for y in range(self.size.height):
             if y not in self._drawn or self._drawn[y] != self._tree_line(top + y):

@@ -1,4 +1,4 @@
-"""Write the rows of the tree as pieces of text with color roles, in columns that adapt to the width of the tree."""
+"""Lay out the rows of the tree as pieces of text with color roles, in columns that fit the width of the tree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TreeColumns:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One row as `(text, role)` pieces that fill the width of the tree. Equal values look the same on the screen."""
+    """One row as `(text, role)` pieces that fill the width of the tree. Two equal lines look the same on the screen."""
 
     pieces: tuple[tuple[str, str], ...]
     cursor: bool = False
@@ -42,14 +42,14 @@ class TreeLine:
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """The contents of the row of one group.
+    """The values in the row of one group.
 
     Attributes:
-        total: summed lag; None if it has not been read yet.
-        age: seconds since the data was read, if that is unusually long; None otherwise.
+        total: total lag of the group; None if it has not been read yet.
+        age: age of the data, in seconds, if the data is old; None if it is current.
         fault: whether some data of the group could not be read.
-        verdict: `WARN` or `ERR`; empty if the group is OK or has not been judged.
-        verdict_stale: whether the verdict rests on old reads.
+        verdict: health verdict `WARN` or `ERR`; empty if the group is OK or has no verdict yet.
+        verdict_stale: whether the last read that the verdict is based on is old.
     """
 
     group: str
@@ -64,10 +64,10 @@ class TreeRow:
 
 
 def column_widths(width: int) -> TreeColumns:
-    """Return the widths of the columns. The name takes what the others leave, and one blank stays free at each end.
+    """Return the widths of the columns. The name column takes the width that the other columns leave free.
 
-    On a narrow tree the age is dropped first, then verdict, count and lag. A mark before the name then shows the
-    verdict.
+    In a narrow tree, the age column is left out first, then the verdict, the count and the lag. Without the verdict
+    column, a sign in front of the group's name still shows the verdict. One blank stays free at each end of the line.
     """
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
@@ -79,7 +79,7 @@ def column_widths(width: int) -> TreeColumns:
 
 
 def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
-    """Write the line above the tree: the grouping, and the column titles with a sign at the sorted one."""
+    """Return the line above the tree: the grouping, and the column titles, with `+` or `-` after the sorted column."""
     wide = column_widths(width)
     sign = {True: "-", False: "+"}[descending]
     names = {"name": "name", "members": "count", "lag": "lag"}
@@ -93,7 +93,7 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 def node_line(
     node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
 ) -> TreeLine:
-    """Write the row of a node: its name, the number of its groups, and their lag."""
+    """Return the row of a node: its name, its number of groups, and their total lag."""
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * node.depth
@@ -117,7 +117,7 @@ def node_line(
 
 
 def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLine:
-    """Write the row of a group: its mark, state, name, verdict, members and lag."""
+    """Return the row of a group: sign, state, name, verdict, number of members, lag and age."""
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * depth
@@ -144,9 +144,10 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Write an age.
+    """Write the age of data that was not read recently.
 
-    Below a minute, it is rounded to ten seconds, so that not every poll redraws rows of a dead broker.
+    An age below a minute is rounded down to a multiple of ten seconds. Otherwise, while a broker does not respond, the
+    rows of all its groups would be redrawn at every poll.
     """
     if seconds is not None and seconds < 60:
         seconds -= seconds % 10
@@ -154,7 +155,10 @@ def coarse_age(seconds: float | None) -> str:
 
 
 def _flag(row: TreeRow) -> tuple[str, str]:
-    """Return the mark before a row. The mark has one terminal cell, so a mark of the user hides all other marks."""
+    """Return the sign in front of a group, which is one terminal cell wide.
+
+    The sign shows only the first of these that applies: the group is marked, has an error, or has a verdict.
+    """
     marks = text.marks()
     if row.marked:
         return marks.marked, "mark"

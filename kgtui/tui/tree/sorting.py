@@ -1,4 +1,4 @@
-"""Sort the groups of one node by name, lag or members, in slices that are short enough for the event loop."""
+"""Sort the groups of one node by name, lag or number of members, in slices that do not block the event loop."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ Sort = Literal["name", "lag", "members"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
 
 CHUNK = 8_000
-"""Number of ids that are sorted in one slice, which takes about 2 ms."""
+"""Maximum number of group ids that are sorted in one slice. Sorting this many takes about 2 ms."""
 _UNKNOWN = 1 << 62
 
 
 def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
-    """Merge sorted lists into one sorted list.
+    """Merge sorted lists of group ids into one sorted list, and return it.
 
-    The generator merges one part of the alphabet at a time and then yields.
+    This generator yields after each slice. A slice is a range of the alphabet: the ids of all lists that are in this
+    range are merged.
     """
     if len(parts) == 1:
         return parts[0]
@@ -43,11 +44,12 @@ def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequen
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: Sort, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort ids by lag or members.
+    """Sort group ids by lag or number of members, and return them. This generator yields after each slice.
 
-    The given ids must be sorted by name. Yields after each slice and returns the sorted ids.
+    Groups with equal values are in order of name, and groups with an unknown value come last.
 
-    Groups with equal values stay in order of name, and groups with an unknown value come last.
+    Args:
+        ids: group ids that are already sorted by name.
     """
     if sort == "name":
         return ids[::-1] if descending else ids

@@ -1,4 +1,4 @@
-"""The widget of the tree: takes snapshots, filters and keys, and posts messages about the selected group."""
+"""The widget of the tree, which shows snapshots, handles keys, and posts messages about the selected group."""
 
 from __future__ import annotations
 
@@ -29,25 +29,28 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.sorting import Sort
 
 SLICE_SECONDS = 0.004
-"""Maximum time, in seconds, that the layout of a new snapshot blocks the event loop without a pause."""
+"""Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop without a pause."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time, in seconds, that work for the user, such as a new filter, blocks the event loop without a pause."""
+"""Maximum time, in seconds, for which a layout that the user waits for blocks the event loop without a pause.
+
+The user waits after a new filter, grouping or order. Longer slices finish this layout sooner.
+"""
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Maximum number of groups that are laid out per second, so that 100,000 groups are laid out every 1.25 seconds."""
+"""Limits how often the tree is laid out: a tree of 80,000 groups once per second, and one of 100,000 every 1.25 s."""
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Maximum number of groups whose lag is summed up per second, so that 100,000 groups take five seconds."""
+"""Limits how often the lag of the nodes is summed up: in a tree of 100,000 groups, every five seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. A refresh moves neither cursor nor scroll position, and opens or closes no node."""
+    """The tree of all groups. A refresh keeps the cursor, the scroll position and the open nodes."""
 
     class LaidOut(Message):
         """The rows have been laid out again, after a snapshot or a change by the user.
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: number of groups whose data for the filter has been read, and number of all groups. None if
-                the filter needs only the list of groups.
+            searched: how many groups have been read so that the filter can be applied to them, and the number of all
+                groups; None if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -56,7 +59,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed grouping, order or marks, so that headings and counts have to be updated."""
+        """The user changed grouping, order or marks, so the heading and the count of marked groups must be updated."""
 
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(snapshot, id=id)
@@ -71,7 +74,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._totals_due = 0.0
 
     def on_mount(self) -> None:
-        """Start the worker that lays out the rows; Textual stops it with the widget."""
+        """Start the worker that lays out the rows. Textual stops the worker when the widget is removed."""
         self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
         self._layout_due.set()
 
@@ -79,16 +82,16 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor. A deleted group remains the selected group until the user moves the cursor."""
+        """The group under the cursor. A deleted group stays selected until the user moves the cursor."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot, without a change to cursor, scroll position, open nodes and focus."""
+        """Show a newer snapshot. Cursor, scroll position, open nodes and focus stay as they are."""
         self.model.snapshot = snapshot
         self._layout_due.set()
 
     def filter(self, query: Query) -> None:
-        """Show only groups that match the query. A `sort:` term of the query sets the order."""
+        """Show only the groups that match the query. A `sort:` term in the query also changes the sort order."""
         self._query = query
         if query.order and query.order[0].key in ("name", "lag", "members"):
             self.model.sort = query.order[0].key  # type: ignore[assignment]
@@ -96,7 +99,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Group the tree in another way; the cursor stays on its group."""
+        """Group the tree in another way, for example by topic. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -107,10 +110,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Take grouping and order from another tree, and with `cursor` also its open nodes and cursor."""
+        """Copy grouping and sort order from another tree and, if `cursor` is true, also its open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         if cursor:
-            self.model.copy_cursor(model)
+            self.model.copy_open_nodes_and_cursor(model)
         self._choice_made()
 
     def _choice_made(self) -> None:
@@ -120,10 +123,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._layout_due.set()
         self.post_message(self.SettingsChanged())
 
-    # Laying out the rows in the background
+    # Laying out the rows in a background worker
 
     async def wait_for_layout(self) -> None:
-        """Wait until the newest snapshot and settings are laid out."""
+        """Wait until the rows have been laid out for the newest snapshot and settings."""
         while self._layout_due.is_set() or not self._layout_done.is_set():
             await asyncio.sleep(0)
             await self._layout_done.wait()
@@ -132,8 +135,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # The event is cleared before the pass, so that a change by the user during the pass shortens the pause
-            # after it.
+            # The event is cleared before the layout and not after it. A change by the user during the layout then ends
+            # the pause after the layout.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -145,7 +148,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Wait before the next layout; the larger the cluster, the longer. A change by the user ends the wait."""
+        """Pause before the next layout, in proportion to the number of groups. A change by the user ends the pause."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -187,7 +190,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row, or to the last row if there are fewer."""
+        """Move the cursor to a row, or to the last row if `row` is beyond it."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row
@@ -202,7 +205,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected(self.model.group))
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes above a group and put the cursor on it. Returns False if the tree does not show the group."""
+        """Open the nodes above a group and put the cursor on it. Return False if the filter hides the group."""
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False
@@ -214,12 +217,12 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group that the tree does not show yet, as soon as a layout contains the group."""
+        """Put the cursor on a group that the tree does not contain yet, as soon as a layout contains it."""
         self._group_to_reveal = group
         self._choice_made()
 
     def unfold(self) -> None:
-        """Open the node under the cursor, or move to its first row if it is open."""
+        """Open the node under the cursor. If it is already open, move the cursor to the first row inside the node."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None or row_content[1] is not None:
             return
@@ -229,7 +232,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor; from a group or a closed node, move to the node above."""
+        """Close the node under the cursor. On a group or a closed node, move the cursor to the parent node instead."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -243,7 +246,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.move_to(row)
 
     def open(self) -> None:
-        """Open or close the node under the cursor, or show the panes of the group under it."""
+        """Open or close the node under the cursor. On a group, show its panes instead."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -263,9 +266,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Move to the next group and open its node; from the last group, move to the first.
+        """Move the cursor to the next group, or from the last group to the first one, and open its node.
 
-        Returns False if there is no group.
+        Return False if the tree shows no group.
         """
         row = self.model.next_group()
         if row is None:
@@ -277,7 +280,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     # Marking groups
 
     def mark(self) -> None:
-        """Mark the group under the cursor and move down, or mark all groups of the node under it."""
+        """Mark or unmark the group under the cursor and move down. On a node, mark or unmark all its groups instead."""
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:
             return
@@ -287,14 +290,14 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._marks_changed()
 
     def mark_all(self) -> None:
-        """Mark all groups that are shown, or unmark them if all of them are marked."""
+        """Mark all groups that match the filter, or unmark them if all of them are already marked."""
         self.model.toggle_marks(
             [group for node in self.model.nodes.top for group in self.model.groups_of_row(RowKey(node.path))]
         )
         self._marks_changed()
 
     def set_marks(self, groups: Collection[str], *, marked: bool) -> None:
-        """Mark or unmark groups, whether they are shown or not."""
+        """Mark or unmark groups, even groups that the filter hides."""
         (self.model.marked.update if marked else self.model.marked.difference_update)(groups)
         self._marks_changed()
 
