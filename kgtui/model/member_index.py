@@ -1,6 +1,7 @@
-"""Stores the client ids, hosts and member ids of a group in one string.
+"""Stores the client ids, hosts and member ids of a group in one string, the member index, in which filters search.
 
-One string saves memory: for 100,000 groups, three tuples of strings per group would need three times as much.
+One string per group saves memory: three tuples of strings per group would need three times as much, and there may be
+100,000 groups.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ if TYPE_CHECKING:
 
     from kgtui.model.members import Member
 
-_BETWEEN, _PART = "\x1f", "\x1e"  # These are the unit separator and the record separator of ASCII.
-# A separator inside an id is replaced. This is acceptable, because the index is used only for searching.
+_BETWEEN, _PART = "\x1f", "\x1e"  # unit separator and record separator of ASCII
+# Separators inside ids are replaced. The changed ids do no harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
-    """Return the index of a group's members; `` if there are none."""
+    """Return the member index of a group, or an empty string if it has no members."""
     known = tuple(members or ())
     if not known:
         return ""
@@ -30,7 +31,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids: Iterable[str]) -> str:
-    """Return the index of the given client ids, hosts and member ids."""
+    """Return the member index that contains these client ids, hosts and member ids."""
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in texts)
         for texts in (clients, hosts, member_ids)
@@ -38,17 +39,17 @@ def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids
 
 
 def clients(text: str) -> tuple[str, ...]:
-    """Return the client ids in an index, sorted and without duplicates."""
+    """Return the client ids in a member index, sorted and without duplicates."""
     return _part(text, 0)
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Return the client hosts in an index, sorted and without duplicates."""
+    """Return the hosts in a member index, sorted and without duplicates."""
     return _part(text, 1)
 
 
 def member_ids(text: str) -> tuple[str, ...]:
-    """Return the member ids in an index, then the instance ids of static members."""
+    """Return the member ids in a member index, followed by the instance ids of static members."""
     return _part(text, 2)
 
 

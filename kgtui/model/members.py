@@ -144,7 +144,7 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class Subtopology:
-    """A part of a streams application whose tasks are assigned together."""
+    """A part of a streams topology (KIP-1071). It has one task per partition of its source topics."""
 
     subtopology: str
     source_topics: tuple[str, ...] = ()
@@ -165,12 +165,12 @@ class Topology:
 
 
 def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, int]]:
-    """Return an assignment as a set of `(topic, partition)`; empty if the assignment is not known."""
+    """Return the partitions of an assignment as `(topic, partition)`; an empty set if the assignment is not known."""
     return frozenset((topic, part) for topic, parts in assignment or () for part in parts)
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Return every `(topic, partition)` that a member owns; for a streams member, those that its active tasks read."""
+    """Return every `(topic, partition)` that the members read: partitions that they own, or inputs of active tasks."""
     owned = {tp for member in members or () for tp in partitions_of(member.assignment)}
     if topology is not None and topology.subtopologies is not None:
         sources = {
@@ -184,8 +184,8 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """Return `(topic, partition)` → owner.
+    """Return a mapping from `(topic, partition)` to the member that owns it.
 
-    If several members own a partition, as in share groups, the last one is returned.
+    If several members own a partition, as in share groups, the mapping has the last of them.
     """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

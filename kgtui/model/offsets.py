@@ -1,4 +1,4 @@
-"""Committed offsets, log offsets and lag. Offsets and lag count records. A value of -1 in the protocol is None here."""
+"""Data classes for committed offsets, log offsets and lag. Where the Kafka protocol has -1, they have None."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PartitionBounds:
     They come from ListOffsets with the timestamps -2 and -1 and isolation level read_uncommitted, as in Kafka's tools.
 
     Attributes:
-        error: Kafka's error code; the first one if both reads failed, 0 if none failed.
+        error: Kafka's error code of the first read that failed; 0 if both succeeded.
     """
 
     log_start: int | None
@@ -70,7 +70,7 @@ class GroupOffsets:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
         bounds: log start and log end offsets of these partitions, and of partitions that a member owns although they
-            have no committed offset. A partition is missing if nothing is known about its log.
+            have no committed offset. A partition is missing if its log offsets have not been read.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -91,12 +91,11 @@ class PartitionLag:
         position: committed offset or share-partition start offset; None if there is none.
         lag: number of records from the position to the log end; None if it is not known. In this case, `reason` says
             why.
-        lead: number of records from the log start to the position; None if it is not known. If the lead becomes
-            negative, records are lost.
+        lead: number of records from the log start to the position, 0 if records are lost; None if it is not known.
         lost: records that expired before they were read (position < log start); None if it is not known.
-        reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` or
-            `pending`; `` otherwise. Offsets of a deleted topic are rare, because a coordinator drops them as soon as it
-            learns of the deletion (observed on 4.3.1 and 3.9.2).
+        reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (the broker
+            did not report it) or `pending`; `` if the lag is known. Reason `topic deleted` is rare, because a
+            coordinator drops the offsets of a topic as soon as it learns of the deletion (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
     """
 
@@ -116,10 +115,11 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class LagTotal:
-    """The total lag of a group. It is a lower bound if the lag of some partitions is not known.
+    """The total lag of a group.
 
     Attributes:
-        lag: sum over the partitions whose lag is known; None if no lag is known.
+        lag: sum over the partitions whose lag is known, which is a lower bound if `unknown` is not 0; None if the lag
+            of no partition is known.
         unknown: number of partitions whose lag is not known. Partitions without a committed offset are not counted.
         partitions: number of all partitions.
     """
@@ -135,7 +135,7 @@ _LEADERLESS = frozenset({5, 6, 72, 74, 75, 76})
 
 
 def reason_of(error: int) -> str:
-    """Return a short reason why an offset could not be read, from Kafka's error code."""
+    """Convert the Kafka error code of a failed read to a value of `PartitionLag.reason`."""
     if error in _FORBIDDEN:
         return "forbidden"
     if error in _GONE:

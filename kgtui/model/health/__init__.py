@@ -4,11 +4,11 @@
 rules (`kgtui.model.burrow`), the lag trend, the time lag, the estimated time to catch up, records lost and soon to be
 lost, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
 
-kgtui polls offsets and therefore sees that an offset changed, but not each commit. Every verdict of this package is
-therefore labeled `observed`. `GroupHealth.undecided` lists the verdicts that cannot be decided yet, with the data that
-is missing. An unknown value is None, never 0. No rate is computed across a gap between reads. Times are seconds since
-the epoch, durations seconds, offsets and lag records, and rates records per second. The package imports only the rest
-of the model.
+kgtui polls offsets, so it observes that an offset changed, but not every single commit. Each `GroupHealth` of this
+package therefore has the basis `observed`, and its attribute `undecided` lists verdicts that cannot be decided yet,
+with the data that is missing. An unknown value is None, never 0. No rate is computed across a gap between reads. Times
+are in seconds since the epoch, durations in seconds, lag in records, and rates in records per second. The package
+imports only other modules of the model.
 """
 
 from __future__ import annotations

@@ -27,17 +27,20 @@ TREND_SECONDS = 300.0
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
-    """Return the health of a group at its newest read. Values that the reads do not determine are None.
+    """Return the health of a group at its newest read. A value is None if it cannot be computed from the reads.
 
     Args:
         history: the reads of the group.
-        retention: how long the cluster keeps the records of its topics and its offsets.
+        retention: how long the cluster keeps records and committed offsets.
     """
     return run_at_once(health_steps(history, retention))
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute `health_of` in slices: yields after each partition. The read history must not change meanwhile."""
+    """Return the result of `health_of`, but yield after each partition, so that other work can be done in between.
+
+    The read history must not change before the generator ends.
+    """
     if history.gone:
         return _gone(history)
     judge = _judge(history)
@@ -50,7 +53,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         verdicts[key], health = judge(row, samples)
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
-        # If a partition is OK, the group keeps up, so that retention will not delete unread records.
+        # The retention of the topic is used only if the partition is not OK: a group that keeps up loses no records.
         kept = retention.topics.get(row.topic) if health.status > Status.OK else None
         loss = _loss(history, row, samples, kept)
         losses += [] if loss is None else [loss]
@@ -84,7 +87,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists. It says only how long and how often the group was read."""
+    """Return the health of a group that no longer exists: only the numbers and times of its reads are filled in."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -99,7 +102,7 @@ def _gone(history: ReadHistory) -> GroupHealth:
 def _judge(
     history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """Return the function that computes the verdict on a partition of a group of this type."""
+    """Return the function that computes the verdict on one partition; share groups have another one."""
     description, watching = history.description, history.watching
     if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)
@@ -108,9 +111,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions, if they are worse than the given status.
+    """Merge the undecided verdicts of all partitions. Those that are not worse than the given status are left out.
 
-    For each kind of missing data, the result has the largest need and the least data of any partition.
+    Entries with the same verdict and the same missing data become one. It has the largest `needs` and the smallest
+    `has` of the partitions, and their number.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -140,9 +144,9 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 
 @dataclass(slots=True)
 class _Ages:
-    """Computes the age of the oldest unread record of a group.
+    """Computes the age of the oldest unread record of a group from its partitions.
 
-    The age is a lower bound if it is not known for some partition.
+    If the age is not known for some partitions, the result is a lower bound.
     """
 
     found: float | None = None
@@ -184,16 +188,16 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     expires = None
-    if offsets_retention is not None and _forgets(history):
+    if offsets_retention is not None and _offsets_expire(history):
         expires = max(offsets_retention - seconds, 0.0)
     return EmptyPeriod(seconds, at_least, expires)
 
 
-def _forgets(history: ReadHistory) -> bool:
-    """Return whether the brokers delete the offsets of the group some time after it became Empty.
+def _offsets_expire(history: ReadHistory) -> bool:
+    """Return whether all offsets of the group expire together, some time after the group became Empty.
 
-    Brokers keep the offsets of share groups. Each offset of a simple group expires some time after its own commit, so
-    the result is False for both.
+    The result is False for share groups, whose offsets do not expire, and for simple groups, in which each offset
+    expires some time after its own commit.
     """
     description = history.description
     return (

@@ -1,7 +1,7 @@
 """Computes verdicts from polled offsets: Burrow's rules for committed offsets, and a separate rule for share groups.
 
-For classic, consumer and streams groups, a change of the offset between two reads stands for a commit at the time of
-the later read, and the first read of the current offset for the last commit. Polling cannot observe everything:
+For classic, consumer and streams groups, a change of the offset between two reads counts as one commit at the time of
+the later read. Polling cannot observe every commit, with these consequences:
 
 - Repeated commits of the same offset are not visible, so STALL is never found and is reported as STOP.
 - The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
@@ -15,8 +15,9 @@ that the broker reports. The first condition that applies decides:
 
 1. The lag is not known, or the share partition was never initialized: OK. An unknown lag stays undecided.
 2. The lag is not above `allowed_lag`: OK.
-3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved and the lag has neither
-   fallen nor been allowed, so nothing was acknowledged: STALL if the group has members, else STOP.
+3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved, and the lag has not
+fallen
+   and has stayed above `allowed_lag`. Nothing was acknowledged: STALL if the group has members, else STOP.
 4. The SPSO went back and has not returned since, among the last `intervals` SPSOs: REWIND.
 5. During that time, the lag was always above `allowed_lag`, never fell and grew, and the SPSO is still before the log
    end at the beginning of that time: WARN.
@@ -56,24 +57,24 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""A log end offset is used once this fraction of `offset_refresh` has passed.
+"""The lag of a commit is computed from a log end offset that is at least this fraction of `offset_refresh` old.
 
-It is less than 1, because reads are sometimes a little early.
+The fraction is less than 1, because reads are sometimes a little early.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag that do not make the verdict undecided.
+"""Reasons for an unknown lag (`PartitionLag.reason`) for which the partition is OK.
 
-The group reads nothing from such a partition.
+For other reasons the verdict is undecided. For these it is not, because the group reads nothing from the partition.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The window of one partition, made from polled offsets.
+    """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first offset and each changed offset as commits. The first has no lag.
+        window: the first observed offset and each later change, as commits. The first commit has no lag.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: how often the offset was seen to change.
         pace: average time between two changes, in milliseconds; None before two changes.
@@ -85,9 +86,9 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return the time that a full window of commits takes, in seconds.
+        """Return how long a full window of commits takes at the observed pace, in seconds.
 
-        If no commit is observed for longer, the group may have stopped.
+        If no commit is observed for longer than this, the group may have stopped.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -97,14 +98,15 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """Make the window of one partition from its samples, oldest first."""
+    """Derive the window of commits of one partition from its samples; the oldest sample is first."""
     rows = list(samples)
     with_end = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window holds only the newest commits, so older changes are needed only if some commits replace others.
+    # The window holds only the newest `intervals` commits. Older changes matter only if `min_distance` makes a commit
+    # replace the previous one.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -122,10 +124,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` for the first offset and for each changed offset.
-
-    The time is that of the first read of the offset.
-    """
+    """Return `(time, offset)` for the first offset and for each change: when the offset was first read, and the offset."""
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:
@@ -136,9 +135,9 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
-    """Return about one log end offset per `every` milliseconds, because Burrow keeps only so many.
+    """Return about one log end offset per `every` milliseconds.
 
-    Reads may be more frequent.
+    kgtui may read more often, but Burrow reads log end offsets only at this interval, and its rules are made for that.
     """
     kept: list[int] = []
     index = 0
@@ -210,7 +209,7 @@ def judge_share(
     Args:
         row: the newest read.
         samples: all samples of the partition, oldest first, including the newest read.
-        members: number of members of the group; None if it is not known, in which case there may be members.
+        members: number of members of the group. None means that it is not known, so the group may have members.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -256,7 +255,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds the share group has acknowledged no record."""
+    """Return for how many seconds the share group has acknowledged nothing although its lag was above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -266,9 +265,9 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag grew and never fell during a full window.
+    """Return whether condition 5 of the module docstring is true, so that the verdict is WARN.
 
-    Some records from the beginning of the window must also still be unread.
+    If fewer reads than a full window are known, the result is for the time that they cover.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -24,7 +24,7 @@ Two samples are not enough, because the lag rises between commits and falls with
 """
 
 _NOISE = 0.1
-"""Tolerance when the speed of a group is compared with the growth of the log, as a fraction.
+"""A group that leaves less than this fraction of the new records unread counts as keeping up.
 
 Between two commits, a group with high traffic may seem slower than it is.
 """
@@ -108,7 +108,7 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how much the log start offset moves per second; None if it has not moved twice yet.
+    """Return by how much the log start offset moves per second; None if fewer than two moves were observed.
 
     Retention deletes whole segments, so that the log start stays for a long time and then jumps. The rate is therefore
     computed from the first observed jump to the last one.
@@ -123,9 +123,9 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
     """Estimate when retention will delete records that the group has not read, if all rates stay the same.
 
-    There are two estimates, and the earlier one is returned. The first uses the retention of the topic and the age of
-    the oldest unread record, which grows while the group reads more slowly than records are written. The second uses
-    the movement of the log start offset towards the group's position.
+    There are two estimates, and the earlier time is returned. The first estimate compares the retention of the topic
+    with the age of the oldest unread record; this age grows while the group reads more slowly than records are written.
+    The second uses the movement of the log start offset towards the group's position.
 
     Args:
         row: the newest read.
@@ -158,7 +158,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return the fraction of new records that are not read: 1 if the group reads nothing, 0 or less if it keeps up."""
+    """Return which fraction of the new records stays unread: 1 if the group reads nothing, 0 or less if it keeps up."""
     if grown is None:
         return None
     if grown <= 0:

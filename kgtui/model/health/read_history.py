@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 SAMPLES_KEPT = 120
-"""Default number of samples kept per partition.
+"""Default value of the maximum number of samples that are kept per partition.
 
-All samples of the last minutes are kept, fewer of the time before, and always the oldest sample.
+All samples of the last minutes are kept, and the oldest sample. Of the samples between them, some are dropped.
 """
 
 _SAMPLE_FIELDS = 5
-_UNKNOWN = (
-    -1
-)  # This value stands for None. It cannot be confused with data, because offsets and lags are never negative.
+# This value stands for None in the array. It cannot be confused with data, because offsets and lags are never negative.
+_UNKNOWN = -1
 
 
 class Sample(NamedTuple):
@@ -59,10 +58,11 @@ class Samples:
         return len(self._rows) // _SAMPLE_FIELDS
 
     def __iter__(self) -> Iterator[Sample]:
-        # Written without a helper function for speed, because this runs for thousands of partitions.
+        # The conversion is written out instead of calling a function per value, because it runs for thousands of
+        # partitions.
         values = self._rows.tolist()
         numbers = iter(values)
-        if values and min(values) >= 0:  # This is the fast path: every value is known.
+        if values and min(values) >= 0:  # Fast path: every value is known.
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
@@ -80,11 +80,12 @@ class Samples:
         Args:
             at: time of the read in milliseconds since the epoch; later than all earlier samples.
             row: the values of the partition in this read.
-            length: maximum number of samples to keep, at least 4.
+            length: maximum number of samples to keep. It must be at least 4.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
-        # Written without a helper function for speed, because this runs for every partition in view at every poll.
+        # The conversion is written out instead of calling a function per value, because it runs for every partition in
+        # view at every poll.
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
         self._rows.extend((
             at,
@@ -106,14 +107,14 @@ class Samples:
 
 HOUR = 3600.0
 PERIODS_KEPT = 512
-"""Maximum number of periods that are kept.
+"""Maximum number of periods in a `RebalanceLog`.
 
-A read with a change ends a period, and so does a minute without a change.
+A period summarizes consecutive reads. It ends with a read that has a change, or after a minute without a change.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
-"""Number of values per period: end, duration, state changes, entries into a rebalance, epoch steps."""
+"""Number of array elements per period: end, duration, state changes, started rebalances, increase of the epoch."""
 
 
 class RebalanceLog:
@@ -153,9 +154,9 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return the rebalances of the last hour.
+        """Return the number of rebalances in the last hour before `now`.
 
-        Return None if there are not yet two reads without a gap between them.
+        The result is None if this hour does not contain two reads without a gap between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -170,7 +171,7 @@ class RebalanceLog:
 class ReadHistory:
     """The reads of one group, oldest first.
 
-    It needs at most 5 kB per partition (see `Samples`) plus 50 kB, however long the group is watched.
+    The memory is bounded, however long the group is watched: at most 5 kB per partition (see `Samples`) plus 50 kB.
 
     Args:
         watching: settings for judging the reads.
@@ -180,16 +181,15 @@ class ReadHistory:
         samples: partition → samples, for all partitions in the newest read of offsets.
         rows: partition → position, log offsets and lag in the newest read.
         series: total lag and number of members over time. The lag is NaN where it was not read.
-        lag: total lag at the newest good read of offsets; None before the first.
-        description: the newest description; None before the first.
-        state: the newest known state; None before the first.
-        empty_since: None if the group is not Empty. Otherwise a pair: the time of the first read since which the group
-            has always been Empty, in seconds since the epoch; and True if that was the first read of all, so that the
-            group may have been Empty for longer.
+        lag: total lag at the newest successful read of offsets; None if there was none.
+        description: the newest description; None if there was none.
+        state: the newest known state; None if there was none.
+        empty_since: None if the group is not Empty. Otherwise a pair: the time, in seconds since the epoch, of the read
+            since which every read has found the group Empty; and whether the group may already have been Empty before.
         rebalances: counts of changes from read to read.
         gone: True if the group no longer exists.
-        first_at: time of the first good read; None before it.
-        read_at: time of the newest good read; None before the first.
+        first_at: time of the first successful read; None if there was none.
+        read_at: time of the newest successful read; None if there was none.
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
         steady_since: time of the first read after the newest gap, from which rates are computed.
@@ -273,7 +273,7 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # During a gap, the group may have had another state, so the time since it became Empty is not known.
+            # The group may have had another state during the gap, so an earlier `empty_since` is no longer valid.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

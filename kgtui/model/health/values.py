@@ -1,4 +1,4 @@
-"""Values that describe the health of a group, and the settings for judging it."""
+"""Data classes for the health of a group, and for the settings from which it is computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Label of a verdict that is based on polled offsets instead of commits."""
+"""Basis of a verdict that is computed from polled offsets instead of commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Time that a full window of commits takes in a healthy group, in seconds.
+        """How long a full window of commits takes in a healthy group, in seconds.
 
-        It is used until the group's own commit interval is known.
+        This estimate is used until the actual interval between the group's commits is known.
         """
         return (self.rules.intervals - 1) * self.commit_interval
 
@@ -64,10 +64,10 @@ class Lack(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that the reads could neither confirm nor exclude. It is worse than the verdict that was given.
+    """A verdict that the reads could neither confirm nor exclude. It is worse than the actual verdict.
 
     Attributes:
-        status: the undecided verdict.
+        status: the undecided verdict, such as STOP.
         lack: kind of data that is missing.
         needs: amount of data that is needed to decide.
         has: amount of data so far.
@@ -117,11 +117,11 @@ class Loss:
     at_most: bool = False
 
     SOON = 86_400.0
-    """If the expected loss is less than this many seconds away, it is an error."""
+    """An expected loss within this many seconds is shown as an error."""
     NEAR = 3 * 86_400.0
-    """If the expected loss is less than this many seconds away, it is reported.
+    """An expected loss within this many seconds is reported.
 
-    The time is longer than a weekend, so that somebody can act.
+    This is longer than a weekend, so that somebody can act in time.
     """
 
 
@@ -132,7 +132,7 @@ class RebalanceRate:
     Attributes:
         state_changes: number of reads that had another state than the previous read.
         epoch_steps: increase of the group epoch (KIP-848, KIP-932, KIP-1071); None for groups without epochs.
-        rebalances: the larger of the epoch increase and the number of observed rebalances.
+        rebalances: number of rebalances: `epoch_steps`, or the number of observed rebalances if that is larger.
         seconds: how long the group was watched within the last hour.
     """
 
@@ -142,10 +142,7 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Minimum number of rebalances per hour for a flapping group.
-
-    There must also be at least `FLAPPING_LEAST` rebalances.
-    """
+    """A group is flapping if it rebalances at least this often per hour, and at least `FLAPPING_LEAST` times in all."""
     FLAPPING_LEAST = 3
 
     @property
@@ -165,9 +162,10 @@ class EmptyPeriod:
     """How long the group has been Empty.
 
     Attributes:
-        seconds: observed time in the state Empty. at_least: True if the group was already Empty at the first read.
+        seconds: observed time in the state Empty.
+        at_least: whether the group may have been Empty for longer, because it already was at the first read.
         expires_in: time until the broker may delete its offsets, in seconds; an upper limit if `at_least` is True. None
-            if `offsets.retention.minutes` of the broker is not known.
+            if the time is not known, or if the offsets of the group do not expire for being Empty.
     """
 
     seconds: float
@@ -175,7 +173,7 @@ class EmptyPeriod:
     expires_in: float | None = None
 
     SOON = 86_400.0
-    """If offsets may expire within this many seconds, a warning is shown."""
+    """A warning is shown if the offsets may expire within this many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +183,7 @@ class PartitionHealth:
     Attributes:
         position: committed offset or share-partition start offset; None if there is none.
         still: observed time since the last change of the position, in seconds.
-        commits: number of commits in the window; for a share group, number of start offsets.
+        commits: number of commits in the window; for a share group, number of different start offsets.
         complete: fraction of a full window that has been observed, from 0 to 1.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
@@ -222,8 +220,8 @@ class GroupHealth:
         lost: records that expired before they were read; None if that is not known.
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
         rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: id of a member that delays a reconciliation → number of epochs that it is behind the target
-            assignment; None for a static member that has left temporarily.
+        holding_up: ids of members that delay the change to the target assignment, each with the number of epochs that
+            the member is behind it; None for a static member that has left temporarily.
         empty: how long the group has been Empty; None if it is not Empty.
         seconds: time from the first read to the newest.
         reads: number of reads that succeeded.
@@ -262,7 +260,7 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """The most specific status: that of the worst partition.
+        """Status of the worst partition, such as STOP, which is more specific than the status ERR of the group.
 
         If every partition is OK, it is the status of the group.
         """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Maximum length of a filter in characters. Nobody types longer filters, and RE2 can compile one of this length."""
+"""Maximum length of a filter in characters. RE2 can compile an expression of this length, and nobody types longer ones."""
 
 WILD = "*?%"
 """Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""
@@ -27,10 +27,10 @@ class Value:
     """One value of a term.
 
     Attributes:
-        text: the value after escapes were resolved, or the source of a regular expression.
+        text: the value without quotes and escapes, or the text of a regular expression.
         start: position of its first character in the filter.
         end: position after its last character.
-        regex: whether it was written between slashes.
+        regex: whether the value is a regular expression, which is written between slashes.
         quoted: whether a part of the value was quoted or escaped. The value is then taken literally.
         wild: positions in `text` at which a character is a wildcard.
     """
@@ -45,7 +45,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that was split into negation, key and values, but not checked yet.
+    """A term that is split into negation, key and values. Whether the key and the values are valid is not checked yet.
 
     `key` is None for a term about the group id.
     """
@@ -108,7 +108,8 @@ class Lexer:
             )
         key_start = self._at
         key = self._key()
-        # Only terms about group ids may be regular expressions. A host, for example, may begin with a slash.
+        # Only terms about group ids may be regular expressions. In other terms, a slash at the start is part of the
+        # value, as in the host `/10.0.0.7`.
         read = self._id_value if key is None else self._value
         values = [read()]
         while self._peek() == ",":
@@ -231,7 +232,7 @@ def _no_escape(digits: str) -> str:
 
 
 def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = False) -> str:
-    """Return the shortest spelling of a value that the lexer reads as the same value.
+    """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
         wild: positions at which a character is a wildcard; None if the value cannot have wildcards.

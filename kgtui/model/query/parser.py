@@ -129,7 +129,7 @@ def _verdict(raw: RawTerm) -> VerdictTerm:
             _fail(
                 f"there is no verdict {value.text!r}{_meant(value.text, (*NAMES, 'unknown'))}", value.start,
                 value.end - value.start,
-                f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} may be followed by + for this one or worse",
+                f"{', '.join(NAMES)}, unknown; {', '.join(LEVELS)} may be followed by + to include worse verdicts",
             )  # fmt: skip
         matches.append(match)
     return VerdictTerm(tuple(matches), raw.negated)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Maximum size of an RE2 program for which an `re2.Set` is used.
+"""Maximum size of an RE2 program that is run as an `re2.Set`. Larger programs are run as a normal search.
 
-A set is faster than a search, but it fails if it needs too much memory.
+A set is faster than a search, but RE2 reports an error if a set needs too much memory.
 """
 
 
@@ -48,7 +48,8 @@ class Glob:
 
 @lru_cache(maxsize=256)
 def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
-    # Atomic groups keep the first match of each literal part. There is no backtracking, so that the time is linear.
+    # The literal part after each `*` is an atomic group, which keeps its first match. Without backtracking, the time is
+    # linear in the length of the text.
     parts: list[str] = [""]
     for index, char in enumerate(text):
         if index not in wild:

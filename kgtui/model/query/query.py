@@ -22,34 +22,36 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # This import is delayed, because few filters use the term `verdict:`.
+    # `VerdictTerm` is imported only for type checking. The parser imports it when a filter contains the term
+    # `verdict:`, because few filters do.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
 
 class FilterCache:
-    """Remembers which group ids passed the terms about group ids.
+    """Caches which group ids matched the terms about group ids, for each listing of a snapshot.
 
-    The result is reused when the user types the next character of a filter, or when the next poll arrives. This
-    requires that id sequences of a snapshot are replaced and never modified.
+    The result is reused when the user types the next character of a filter, or when the next poll arrives. Whether the
+    ids of a listing are the same as before is decided by object identity, so snapshots must never modify a sequence of
+    ids, but replace it.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Begin to filter the id sequences of a snapshot, and drop the results for all other sequences."""
+        """Drop the results for listings whose sequence of ids has changed; without terms, drop all results."""
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the ids that must still be tested, and the terms that must be tested on them."""
+        """Return the ids and terms that must still be tested after using the cached result for the listing."""
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Remember which ids of a sequence passed all of the terms."""
+        """Store which ids of a listing matched all of the terms."""
         self._kept[listing] = (ids, terms, passed)
 
 
@@ -62,7 +64,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before its sort value is known."""
+        """The data that must be read to know the value by which a group is sorted."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -109,16 +111,19 @@ class Query:
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return this filter without its order, and without terms that need other data than `known`.
+        """Return this filter without its sort order, and without terms that need data which has not been read.
 
-        A group that the returned filter excludes is excluded by this filter too, so that no more data of the group need
-        be read.
+        A group that does not match the returned filter cannot match this filter either, so its other data need not be
+        read.
+
+        Args:
+            known: the data that has been read, in addition to the list of groups.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
 
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
-        """Return whether the filter selects a group. A value that is not known never selects it."""
+        """Return whether the filter selects a group. A term never matches if it needs a value that is unknown."""
         if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):
             return False
         return all(term.of_group(group, snapshot) for term in self._listing_terms) and all(
