@@ -13,10 +13,9 @@ from kgtui.model import member_index
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from kgtui.model.group import GroupDescription
-    from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
 
@@ -96,46 +95,29 @@ def topics_of(description: GroupDescription) -> set[str] | None:
     return found
 
 
-def clients(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the sorted client ids of the members; None if they were not read, or if the broker withheld them."""
-    return _of_members(snapshot, group, _client_ids, member_index.clients)
+def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
+    """Return a function that returns names of a group's members, such as their client ids.
+
+    The names are None if the members were not read, or if the broker withheld them.
+
+    Args:
+        key: a key of `kgtui.model.member_index.NAMES`.
+    """
+    names_of, from_index = member_index.NAMES[key], member_index.names_reader(key)
+
+    def names(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+        reading = current_description(snapshot, group)
+        if reading is not None:
+            members = reading.value.members
+            return None if members is None else tuple(names_of(members))
+        summary = snapshot.summaries.get(group)
+        return None if summary is None or summary.members is None else from_index(summary.member_index)
+
+    return names
 
 
-def hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the sorted hosts of the members, such as `/10.0.0.7`; None if the members are not known."""
-    return _of_members(snapshot, group, _hosts, member_index.hosts)
-
-
-def member_ids(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the member ids, and the instance ids of static members; None if the members are not known."""
-    return _of_members(snapshot, group, _ids, member_index.member_ids)
-
-
-def _of_members(
-    snapshot: Snapshot,
-    group: str,
-    from_members: Callable[[tuple[Member, ...]], tuple[str, ...]],
-    from_index: Callable[[str], tuple[str, ...]],
-) -> tuple[str, ...] | None:
-    reading = current_description(snapshot, group)
-    if reading is not None:
-        members = reading.value.members
-        return None if members is None else from_members(members)
-    summary = snapshot.summaries.get(group)
-    return None if summary is None or summary.members is None else from_index(summary.member_index)
-
-
-def _client_ids(members: tuple[Member, ...]) -> tuple[str, ...]:
-    return _distinct(member.client_id for member in members)
-
-
-def _hosts(members: tuple[Member, ...]) -> tuple[str, ...]:
-    return _distinct(member.host for member in members)
-
-
-def _ids(members: tuple[Member, ...]) -> tuple[str, ...]:
-    ids = [member.member_id for member in members]
-    return tuple(ids + [member.instance_id for member in members if member.instance_id])
+hosts = of_members("host")
+"""Function that returns the sorted hosts of the members of a group, as in `/10.0.0.7`; see `of_members`."""
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:
@@ -178,7 +160,3 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
     listing = snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
     return broker is not None and broker.fault is not None
-
-
-def _distinct(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(values)))

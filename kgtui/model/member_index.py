@@ -9,52 +9,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.model.members import Member
 
+NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
+    "client": lambda members: sorted({member.client_id for member in members}),
+    "host": lambda members: sorted({member.host for member in members}),
+    "member": lambda members: [
+        *(member.member_id for member in members),
+        *(member.instance_id for member in members if member.instance_id),
+    ],
+}
+"""Key → function that returns the names of members that filters can search for, such as their client ids.
+
+The index stores the names of every entry, in this order. A filter term reads them with `facts.of_members(key)`.
+"""
+
 _BETWEEN, _PART = "\x1f", "\x1e"  # unit separator and record separator of ASCII
-# Separators inside ids are replaced. The changed ids do no harm, because the index is used only for searching.
+# Separators inside names are replaced. The changed names do no harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
     """Return the member index of a group, or an empty string if it has no members."""
     known = tuple(members or ())
-    if not known:
-        return ""
-    return encode_member_index(
-        sorted({member.client_id for member in known}),
-        sorted({member.host for member in known}),
-        [*(member.member_id for member in known), *(member.instance_id for member in known if member.instance_id)],
-    )
+    return encode_member_index({key: names(known) for key, names in NAMES.items()}) if known else ""
 
 
-def encode_member_index(clients: Iterable[str], hosts: Iterable[str], member_ids: Iterable[str]) -> str:
-    """Return the member index that contains these client ids, hosts and member ids."""
+def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
+    """Return the member index that contains these names. The keys are those of `NAMES`."""
     return _PART.join(
-        _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in texts)
-        for texts in (clients, hosts, member_ids)
+        _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
+        for key in NAMES
     )
 
 
-def clients(text: str) -> tuple[str, ...]:
-    """Return the client ids in a member index, sorted and without duplicates."""
-    return _part(text, 0)
+def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that reads the names with this key of `NAMES` from a member index."""
+    number = list(NAMES).index(key)
 
+    def read(text: str) -> tuple[str, ...]:
+        part = text.split(_PART)[number] if text else ""
+        return tuple(part.split(_BETWEEN)) if part else ()
 
-def hosts(text: str) -> tuple[str, ...]:
-    """Return the hosts in a member index, sorted and without duplicates."""
-    return _part(text, 1)
-
-
-def member_ids(text: str) -> tuple[str, ...]:
-    """Return the member ids in a member index, followed by the instance ids of static members."""
-    return _part(text, 2)
-
-
-def _part(text: str, number: int) -> tuple[str, ...]:
-    if not text:
-        return ()
-    part = text.split(_PART)[number]
-    return tuple(part.split(_BETWEEN)) if part else ()
+    return read

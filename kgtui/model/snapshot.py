@@ -42,7 +42,7 @@ class Summary:
         partitions: number of partitions with an offset.
         topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
             read, because the topics that are known may then not be all.
-        member_index: client ids, hosts and member ids in the form of `kgtui.model.member_index`.
+        member_index: names of the members, such as client ids and hosts, in the form of `kgtui.model.member_index`.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time of the read, in seconds since the epoch.

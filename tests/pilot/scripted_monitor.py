@@ -70,7 +70,8 @@ def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
     """Return the summary that the sweep keeps of a group."""
-    return Summary(members, lag, unknown, 1, topics, encode_member_index(["client"], ["/10.0.0.1"], ["m-1"]), NOW - 3)
+    index = encode_member_index({"client": ["client"], "host": ["/10.0.0.1"], "member": ["m-1"]})
+    return Summary(members, lag, unknown, 1, topics, index, NOW - 3)
 
 
 def many_groups(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:

@@ -246,7 +246,7 @@ TERMS: tuple[TermKey, ...] = (
         "A member has this client id (wildcards allowed).",
         "client:billing-%",
         needs=_DESCRIPTION,
-        names=facts.clients,
+        names=facts.of_members("client"),
     ),
     NameKey(
         "host", "A member runs on this host (wildcards allowed).", "host:10.0.3.%", needs=_DESCRIPTION, names=_hosts
@@ -256,7 +256,7 @@ TERMS: tuple[TermKey, ...] = (
         "A member has this member id or instance id (wildcards allowed).",
         "member:worker-7%",
         needs=_DESCRIPTION,
-        names=facts.member_ids,
+        names=facts.of_members("member"),
     ),
     ListingKey(
         "coordinator",

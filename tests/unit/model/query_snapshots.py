@@ -32,7 +32,7 @@ def summary(
         lag_unknown,
         1,
         topics,
-        encode_member_index(clients, hosts, member_ids),
+        encode_member_index({"client": clients, "host": hosts, "member": member_ids}),
         NOW - age,
         state=state,
         type=type,

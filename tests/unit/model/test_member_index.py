@@ -5,27 +5,38 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtui.model import member_index
+from kgtui.model.member_index import NAMES, member_index_of, names_reader
 from kgtui.model.members import Member
 
 _ids = st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf-8"), min_size=1, max_size=8)
 
 
+def names(text: str, key: str) -> tuple[str, ...]:
+    return names_reader(key)(text)
+
+
+def test_every_kind_of_name_can_be_read_from_the_index() -> None:
+    members = [Member(f"m-{n}", f"c-{n}", f"/h-{n}", instance_id=f"s-{n}", rack=f"r-{n}") for n in (2, 1)]
+    text = member_index_of(members)
+    assert {key: names(text, key) for key in NAMES} == {key: tuple(of(members)) for key, of in NAMES.items()}
+    assert {names("", key) for key in NAMES} == {()}
+
+
 @given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
 def test_index_returns_the_original_ids(rows: list[tuple[str, str, str]]) -> None:
-    text = member_index.member_index_of([Member(member, client, host) for client, host, member in rows])
-    assert member_index.clients(text) == tuple(sorted({client for client, _, _ in rows}))
-    assert member_index.hosts(text) == tuple(sorted({host for _, host, _ in rows}))
-    assert member_index.member_ids(text) == tuple(member for _, _, member in rows)
+    text = member_index_of([Member(member, client, host) for client, host, member in rows])
+    assert names(text, "client") == tuple(sorted({client for client, _, _ in rows}))
+    assert names(text, "host") == tuple(sorted({host for _, host, _ in rows}))
+    assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
 def test_separator_in_an_id_does_not_change_other_ids() -> None:
-    text = member_index.member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
-    assert member_index.member_ids(text) == ("a?b", "m")
-    assert member_index.clients(text) == ("c?d", "z")
-    assert member_index.hosts(text) == ("h",)
+    text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
+    assert names(text, "member") == ("a?b", "m")
+    assert names(text, "client") == ("c?d", "z")
+    assert names(text, "host") == ("h",)
 
 
 def test_instance_ids_of_static_members_are_in_the_index() -> None:
-    text = member_index.member_index_of([Member("m-1", "c", "h", instance_id="static-1"), Member("m-2", "c", "h")])
-    assert member_index.member_ids(text) == ("m-1", "m-2", "static-1")
+    text = member_index_of([Member("m-1", "c", "h", instance_id="static-1"), Member("m-2", "c", "h")])
+    assert names(text, "member") == ("m-1", "m-2", "static-1")
