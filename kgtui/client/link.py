@@ -337,7 +337,7 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the interactive one if its connection is open."""
+        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 

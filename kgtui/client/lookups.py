@@ -58,7 +58,7 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the interactive one if its connection is open."""
+        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:

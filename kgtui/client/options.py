@@ -9,12 +9,14 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    A broker processes the requests of a connection one after the other. The second connection lets kgtui read the
-    selected groups while the broker answers a long request on the first.
+    A broker processes the requests of a connection one after the other. With two connections, kgtui can read the
+    selected groups on the UI lane while the broker processes a long request on the bulk lane.
     """
 
     BULK = "bulk"
+    """For requests that may be large, such as polls of all groups."""
     UI = "ui"
+    """For small requests that a user may be waiting for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ class Pool:
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane for a small request: the interactive one if its connection is open."""
+        """Return the lane for a small request: the UI lane if its connection is open, otherwise the bulk lane."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:

@@ -6,10 +6,10 @@ at the end of the session::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests may create and delete their own groups
-    broker                      both brokers in turn (parametrized)
+    broker                      runs the test once on each of these two brokers
     live_431, live_392          `Live`: the same brokers with live groups of every type, which
                                 tests must not change
-    live                        both of them in turn (parametrized)
+    live                        runs the test once on each of these two
     secure_broker               `Secure`: 4.3.1 with an authorizer, SASL and TLS, and principals with few permissions
 
 A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of

@@ -15,7 +15,7 @@ class Certificates:
     """The certificates as PEM files; a key store is a private key followed by its certificate, as Kafka expects it.
 
     Attributes:
-        authority: certificate of the authority, which signed the others.
+        authority: certificate of the authority that signed the other two certificates.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
         client: key store of a client whose name is `CN=tls-client`.
         client_key: the private key of the client.

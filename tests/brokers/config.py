@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that were already chosen. A broker starts to listen seconds later, so that its ports look free until then.
+# Ports that were already chosen. They may still look free, because a broker starts to listen only seconds later.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -77,7 +77,7 @@ def server_properties(
         node: node id, which begins at 1.
         cluster: the ports of all nodes in ascending order of their ids.
         data: log directory of the node.
-        protocols: security protocol by listener; brokers use the first listener to connect to each other.
+        protocols: listener name → security protocol. Brokers use the first listener to connect to each other.
         extra: additional properties, such as an authorizer.
     """
     ports = cluster[node - 1]

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""The offset that the group `transactional` wrote in a committed transaction, and the one in an aborted transaction."""
+"""The offsets that the group `transactional` commits in a committed transaction, and in an aborted one."""
 
 EXPRESSION = "^o[rR]ders$"
 """The regular expression that the member of the group `by-expression` subscribes to."""
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Ids of the groups that `write_records` creates and deletes again, by type."""
+"""Type → id of the group of this type that `write_records` creates and deletes again."""
 
 _TIMEOUT = 90.0
 

@@ -72,8 +72,8 @@ class Brokers:
         """Wait until a broker or set of live groups is ready, and return it."""
         return self.start(name).result()
 
-    def leave_behind(self, name: str) -> None:
-        """In the background, create the records of `coordinator_records` on the broker of a fixture of live groups."""
+    def write_coordinator_records(self, name: str) -> None:
+        """Create the records of `coordinator_records` in the background, on the broker of a fixture of live groups."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
@@ -171,7 +171,7 @@ def secure_broker(brokers: Brokers) -> Secure:
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
     """Return the value of a fixture of `NAMES` that a test requests at run time.
 
-    It fails if the test lacks the `broker` marker with the name of the fixture.
+    The test fails if it has no `broker` marker with the name of the fixture.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     return request.getfixturevalue(name)

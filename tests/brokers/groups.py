@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""Log end offsets of the topic `orders`, which most groups read, by topic and partition."""
+"""(Topic, partition) → log end offset, for the topic `orders`, which most groups read."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -28,7 +28,7 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Ids of simple groups that Kafka allows but that are difficult for programs, by what makes them difficult."""
+"""Kind of unusual id → id of a simple group. Kafka allows these ids, but many programs cannot handle them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class LiveGroup:
 
     @property
     def lags(self) -> dict[TopicPartition, int | None]:
-        """Lag by partition in records; None where there is no commit."""
+        """(Topic, partition) → lag in records; None if the group has no commit for the partition."""
         computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
         return {**dict.fromkeys(self.log_end), **computed, **self.reported_lag}
 
@@ -71,7 +71,10 @@ class LiveGroup:
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return the groups that `Live` creates on a broker of this version, by role."""
+    """Return role → group for the groups that `Live` creates on a broker of this version.
+
+    A role is the name by which tests refer to a group, such as `classic` or `empty`.
+    """
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
     if not version.startswith("3."):
         groups |= _share_groups() | _streams_groups()

@@ -22,11 +22,11 @@ TIMEOUT = 90.0
 
 
 class Live:
-    """The live groups on one cluster; `live["classic"]` is the group with that role.
+    """The live groups on one cluster. `live["classic"]` is the group whose role is `classic`.
 
     Attributes:
         cluster: the cluster that the groups are on.
-        groups: the groups by role, as returned by `tests.brokers.groups.expected`.
+        groups: role → group, as returned by `tests.brokers.groups.expected`.
         registries: the members of the schema registry's group.
         worker: the Connect worker.
     """

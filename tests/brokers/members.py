@@ -35,7 +35,7 @@ class Members:
         cluster: the cluster of the group.
         group: group id.
         topic: the topic that every member subscribes to.
-        members: per member, its configuration in addition to `IDLE`, such as `CLASSIC` or `KIP_848`.
+        members: one configuration per member, such as `CLASSIC` or `KIP_848`; the settings of `IDLE` are added to it.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:

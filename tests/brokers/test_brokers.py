@@ -94,7 +94,7 @@ def test_each_principal_sees_the_permitted_groups(secure_broker: Secure) -> None
     assert groups_for("nobody", "SCRAM-SHA-256", tls=True) == set()
 
 
-def test_a_client_certificate_is_a_login(secure_broker: Secure) -> None:
+def test_a_client_can_log_in_with_a_certificate(secure_broker: Secure) -> None:
     config = str(secure_broker.tls_config())
     done = secure_broker.cluster.tool(
         "GroupsCommand", "--bootstrap-server", secure_broker.tls, "--command-config", config, "--list"
@@ -103,7 +103,7 @@ def test_a_client_certificate_is_a_login(secure_broker: Secure) -> None:
 
 
 @pytest.mark.full
-def test_three_brokers_divide_the_groups(tmp_path: Path) -> None:
+def test_each_of_three_brokers_coordinates_some_groups(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, nodes=3)
     cluster.start()
     try:

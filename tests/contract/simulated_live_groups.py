@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 TopicPartition = tuple[str, int]
-TRIMMED = {("trimmed", 0): 50}  # log start of each partition whose log start is not 0
+TRIMMED = {("trimmed", 0): 50}  # (topic, partition) → log start, for partitions whose oldest records are deleted
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
@@ -51,7 +51,7 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return the groups that a simulated cluster of this version has, by role, with their expected properties.
+    """Return role → expected properties for the groups of a simulated cluster of this version.
 
     Args:
         version: `2.4` to `4.4`, or a comma-separated list for a cluster of several releases. Such a cluster has the

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with the `company` scenario, whose clock stands still; yield the cluster and an admin."""
+    """Run a simulated cluster with a stopped clock and the `company` scenario; yield the cluster and an admin."""
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
         KafkaGroupAdmin(Pool(simulator.bootstrap.split(","))) as admin,
@@ -39,7 +39,7 @@ def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> li
     )
 
 
-async def test_other_brokers_take_over_from_a_dead_one() -> None:
+async def test_groups_of_a_dead_broker_are_read_from_others() -> None:
     async with cluster(brokers=5) as (simulator, admin):
         before = await admin.list_groups()
         await simulator.faults.kill(3)
@@ -155,7 +155,7 @@ async def test_a_disabled_group_type_is_not_supported() -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-async def test_a_damaged_response_is_an_error_once(kind: str) -> None:
+async def test_a_poll_succeeds_after_a_damaged_response(kind: str) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
@@ -169,7 +169,7 @@ async def test_a_damaged_response_is_an_error_once(kind: str) -> None:
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_failed_list_keeps_the_state_of_the_feed() -> None:
+async def test_a_listing_feed_reports_no_changes_after_a_failed_poll() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()

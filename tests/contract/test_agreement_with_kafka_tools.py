@@ -183,7 +183,7 @@ def test_show_agrees_with_the_python_api(reports: Reports, capfdbinary: pytest.C
     assert kinds == {group: (row.type, row.protocol) for group, row in reports.listed.items()}
 
 
-def test_ls_sums_the_lag_of_kafkas_tools(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_ls_prints_the_total_lag_of_kafkas_tools(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     listed = {
         row["group"]: row
         for row in run_json(["ls", "--format", "json", "--lag", "--members"], reports, capfdbinary)["groups"]

@@ -32,7 +32,7 @@ class Written:
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
     """The records that kgtui decoded, in the order of `raw`."""
-    kafkas: list[kafka_coordinator.Read]
+    kafkas: list[kafka_coordinator.KafkaResult]
     """Kafka's result for each record, in the order of `raw`."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:

@@ -29,11 +29,11 @@ ABSENT = {
     "case": "BILLING",
     "prefix": "billin",
 }
-"""Ids of groups that do not exist, by what makes them difficult. Some differ in one letter from an existing id."""
+"""Kind of unusual id → id of a group that does not exist. Some ids differ in one letter from an existing id."""
 
 
-async def test_describe_groups_v5_cannot_tell_absent_groups_apart(live_392: Live) -> None:
-    """In 3.9, DescribeGroups reports a live KIP-848 group, an absent group and a dead group in the same way."""
+async def test_describe_groups_v5_reports_live_kip_848_groups_as_dead(live_392: Live) -> None:
+    """In 3.9, DescribeGroups reports a live KIP-848 group and a group that does not exist in the same way."""
     names = [live_392["consumer"].id, "no-such-group"]
     request = {"Groups": names, "IncludeAuthorizedOperations": False}
     async with connect([live_392.bootstrap]) as admin:
@@ -82,7 +82,7 @@ async def test_a_single_absent_group_is_not_found(live_392: Live, group: str) ->
 
 
 async def test_the_empty_group_id_can_exist(live: Live) -> None:
-    """Some old clients commit with an empty group id. Whether such a group exists or not, others can be described."""
+    """Some old clients commit with an empty group id. Other groups can be described with and without this group."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])

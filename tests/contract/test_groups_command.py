@@ -106,7 +106,7 @@ ODD: tuple[tuple[str, ...], ...] = (
     ("--list", "-"),
     ("-", "word", "--list", "--", "--nope"),
 )
-"""Unusual options that both tools accept."""
+"""Command lines with unusual options that both tools accept."""
 
 
 def run_ours(words: Sequence[str]) -> Result:
@@ -186,7 +186,7 @@ def test_the_usage_lists_the_options_of_kafkas_tool(capfdbinary: pytest.CaptureF
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_json_has_every_group_exactly(live: Live) -> None:
+def test_json_has_every_group_with_its_type(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1

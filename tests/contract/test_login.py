@@ -103,7 +103,7 @@ async def test_no_secret_is_in_the_debug_log(
 
 @pytest.mark.broker
 async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> None:
-    """It uses the plaintext listener, which supports no SASL mechanism; all SASL listeners support every mechanism."""
+    """The test uses the plaintext listener, because all SASL listeners of the broker support every mechanism."""
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
     assert "does not use SASL, but a login is configured" in reason
@@ -146,7 +146,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
 
 
 @pytest.mark.broker
-async def test_a_missing_properties_file_is_reported_first(secure_broker: Secure) -> None:
+async def test_a_missing_key_store_is_reported_with_its_property(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

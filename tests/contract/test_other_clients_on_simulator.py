@@ -22,7 +22,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[SimulatorProcess]:
         yield simulator
 
 
-def test_librdkafka_lists_describes_and_deletes(cluster: SimulatorProcess) -> None:
+def test_librdkafka_lists_describes_and_deletes_groups(cluster: SimulatorProcess) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     metadata = admin.list_topics(timeout=SECONDS)
     assert (len(metadata.brokers), metadata.cluster_id) == (3, cluster.ready["cluster_id"])
@@ -49,8 +49,9 @@ def test_librdkafka_lists_describes_and_deletes(cluster: SimulatorProcess) -> No
 
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
-def test_kafka_python_lists_describes_and_deletes(cluster: SimulatorProcess) -> None:
-    from kafka.admin import KafkaAdminClient  # imported here, because the import issues warnings
+def test_kafka_python_lists_describes_and_deletes_groups(cluster: SimulatorProcess) -> None:
+    # This import issues the deprecation warnings that the marker above ignores.
+    from kafka.admin import KafkaAdminClient
 
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap.split(","))
     try:

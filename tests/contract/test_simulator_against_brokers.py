@@ -205,7 +205,7 @@ async def answer(address: str, api: Api, version: int, fields: Fields) -> Fields
         return await wire.call(api, version, fields)
 
 
-CHANCE = {
+NOT_COMPARED = {
     "TopicId",
     "Rack",
     "ClusterId",
@@ -224,7 +224,7 @@ def comparable(value: Any) -> Any:
     These are ids, addresses, epochs, the order of rows, groups of other tests, and APIs that kgtui does not support.
     """
     if isinstance(value, dict):
-        rows = {key: comparable(inner) for key, inner in value.items() if key not in CHANCE}
+        rows = {key: comparable(inner) for key, inner in value.items() if key not in NOT_COMPARED}
         if rows.get("LeaderEpoch", -1) >= 0:
             rows["LeaderEpoch"] = "known"
         if rows.get("CommittedLeaderEpoch", -1) >= 0:

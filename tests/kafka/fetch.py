@@ -38,7 +38,7 @@ Coordinate = tuple[str, str, str]
 """Group id, artifact id and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""A function that downloads the jars of coordinates into a folder; with True, it also downloads their dependencies."""
+"""A function that downloads jars into a folder. If its third argument is true, it also downloads their dependencies."""
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:

@@ -104,7 +104,7 @@ def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> 
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
         for name in sorted(needed.intersection(ONE_OF_EACH["live"])):
-            brokers.leave_behind(name)
+            brokers.write_coordinator_records(name)
 
 
 @pytest.fixture(scope="session")

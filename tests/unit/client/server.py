@@ -1,4 +1,4 @@
-"""Fake brokers for tests of the client. A test decides how each request is answered."""
+"""Fake brokers for tests of the client. A test defines the response to each request."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Request(NamedTuple):
     client_id: str | None
 
 
-Answer: TypeAlias = "dict[str, Any] | bytes | None"
-"""The fields of a response, the bytes of its body, or None to send no answer."""
+Response: TypeAlias = "dict[str, Any] | bytes | None"
+"""The fields of a response, the bytes of its body, or None to send no response."""
 
-Handler: TypeAlias = "Callable[[Request], Answer | Awaitable[Answer]]"
+Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 
 
 class FakeBroker:
     """A broker on loopback.
 
-    A test sets `on[api.key]` to answer the requests of one API. All other requests get a default answer.
+    A test sets `on[api.key]` to the handler of the requests of one API. All other requests get a default response.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -53,7 +53,7 @@ class FakeBroker:
         self.received: list[Request] = []
         self.connections = 0
         self.arrived = 0
-        """Number of requests that the broker has received, including unanswered requests."""
+        """Number of requests that the broker has received, including those without a response."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -70,7 +70,7 @@ class FakeBroker:
         """Return the received requests of one API."""
         return [request for request in self.received if request.key == key]
 
-    def api_versions(self, request: Request) -> Answer:
+    def api_versions(self, request: Request) -> Response:
         rows = [{"ApiKey": key, "MinVersion": low, "MaxVersion": high} for key, (low, high) in self.ranges.items()]
         return {
             "ApiKeys": rows,
@@ -81,7 +81,7 @@ class FakeBroker:
             ],
         }
 
-    def metadata(self, request: Request) -> Answer:
+    def metadata(self, request: Request) -> Response:
         asked = request.fields["Topics"]
         return {
             "Brokers": [
@@ -92,7 +92,7 @@ class FakeBroker:
             "Topics": [self.cluster.topic_row(topic["Name"]) for topic in asked or ()],
         }
 
-    def coordinators(self, request: Request) -> Answer:
+    def coordinators(self, request: Request) -> Response:
         if request.version < 4:
             return {**self.cluster.coordinator_row(request.fields["Key"])}
         keys = request.fields["CoordinatorKeys"]
@@ -144,7 +144,7 @@ class FakeBroker:
             self.cluster.notify_waiting()
 
     async def _answer_all(self, frames: asyncio.Queue[bytes], number: int, writer: asyncio.StreamWriter) -> None:
-        """Answer requests one after the other, as a broker does on each connection."""
+        """Respond to requests one after the other, as a broker does on each connection."""
         try:
             while True:
                 await self._answer(await frames.get(), number, writer)
@@ -167,7 +167,7 @@ class FakeBroker:
         self.received.append(request)
         self.cluster.notify_waiting()
         handler = self.on.get(header.api_key)
-        answer: Answer | Awaitable[Answer] = {} if handler is None else handler(request)
+        answer: Response | Awaitable[Response] = {} if handler is None else handler(request)
         if isinstance(answer, Awaitable):
             answer = await answer
         if answer is None:
@@ -229,8 +229,8 @@ class FakeCluster:
                 await self._news.wait()
 
 
-def always(answer: Answer) -> Handler:
-    """Return a handler that answers every request with the same value."""
+def always(answer: Response) -> Handler:
+    """Return a handler that gives the same response to every request."""
     return lambda request: answer
 
 

@@ -16,7 +16,7 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster
 
 if TYPE_CHECKING:
-    from tests.unit.client.server import Answer, Request
+    from tests.unit.client.server import Request, Response
 
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.02, retry_pause=0.01)
 
@@ -88,7 +88,7 @@ async def test_an_early_deadline_reports_the_attempts_so_far() -> None:
             assert hole.connections == 1
 
 
-async def test_concurrent_callers_share_one_lookup() -> None:
+async def test_concurrent_callers_share_one_bootstrap() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
@@ -159,7 +159,7 @@ async def test_calling_an_unknown_broker_refreshes_the_metadata() -> None:
 
 
 async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
-    def api_versions_answer(epoch: int, level: int) -> Answer:
+    def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
             {"ApiKey": api.key, "MinVersion": api.low, "MaxVersion": api.high}
@@ -189,10 +189,10 @@ async def test_a_bootstrap_server_without_known_brokers_is_reported() -> None:
             await pool.metadata(timeout=5)
 
 
-async def test_a_damaged_handshake_answer_is_reported_as_not_kafka() -> None:
+async def test_a_damaged_handshake_response_is_reported_as_not_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
-        def damaged(request: Request) -> Answer:
+        def damaged(request: Request) -> Response:
             return b"\0\0\x7f" if request.version > 0 else fake[1].api_versions(request)
 
         fake[1].on[API_VERSIONS.key] = damaged

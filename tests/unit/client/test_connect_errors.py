@@ -81,7 +81,7 @@ async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def open_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """An HTTP server that keeps the connection open after its answer."""
+    """Respond like an HTTP server that keeps the connection open."""
     await reader.read(100)
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     await reader.read()
@@ -272,7 +272,7 @@ async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
 
 
 async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """Without the abort, TLS would wait half a minute for the other side to close the connection."""
+    """`Transport.close` aborts the connection; otherwise asyncio would wait 30 s for the other side to close it."""
     security = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, security)
@@ -309,7 +309,7 @@ def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: in
     return talk
 
 
-async def test_an_unsupported_sasl_mechanism_lists_those_offered() -> None:
+async def test_the_error_lists_the_sasl_mechanisms_of_the_broker() -> None:
     for code in (0, 33):
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             message = await reason(address, LOGIN)
@@ -318,7 +318,7 @@ async def test_an_unsupported_sasl_mechanism_lists_those_offered() -> None:
                 assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
-async def test_a_refused_password_names_the_user() -> None:
+async def test_the_error_for_a_refused_password_names_the_user() -> None:
     async with server(sasl(login_code=58)) as address:
         assert await reason(address, LOGIN) == (
             f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"
@@ -330,6 +330,6 @@ async def test_a_listener_without_sasl_is_reported() -> None:
         assert "does not use SASL, but a login is configured: use the SASL port" in await reason(address, LOGIN)
 
 
-async def test_another_login_error_names_the_broker_error() -> None:
+async def test_another_login_error_contains_its_error_code() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"

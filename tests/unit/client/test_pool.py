@@ -28,12 +28,12 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import always, cluster, groups
 
 if TYPE_CHECKING:
-    from tests.unit.client.server import Answer, Request
+    from tests.unit.client.server import Request, Response
 
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_decoded_answer() -> None:
+async def test_a_call_returns_the_decoded_response() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -98,7 +98,7 @@ async def test_features_are_none_if_the_broker_does_not_report_them() -> None:
         assert (await pool.metadata(timeout=5)).features is None
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: Response) -> dict[str, Any]:
     assert isinstance(answer, dict)
     return answer
 
@@ -109,14 +109,11 @@ async def test_a_bootstrap_server_without_port_is_a_config_error() -> None:
             Pool(seeds)
 
 
-async def test_concurrent_calls_are_limited_per_lane() -> None:
-    """At most two requests are in flight on the bulk lane, and four on the interactive lane.
-
-    The lanes do not wait for each other.
-    """
+async def test_calls_on_one_lane_do_not_delay_the_other() -> None:
+    """A call on the UI lane succeeds while the calls on the bulk lane have no response yet."""
     gate = asyncio.Event()
 
-    async def held(request: Request) -> Answer:
+    async def held(request: Request) -> Response:
         await gate.wait()
         return groups("late")
 
@@ -132,10 +129,10 @@ async def test_concurrent_calls_are_limited_per_lane() -> None:
 
 
 @pytest.mark.parametrize(("lane", "limit"), [(Lane.BULK, 2), (Lane.UI, 4)])
-async def test_requests_in_flight_are_limited(lane: Lane, limit: int) -> None:
+async def test_requests_in_flight_are_limited_per_lane(lane: Lane, limit: int) -> None:
     gate = asyncio.Event()
 
-    async def held(request: Request) -> Answer:
+    async def held(request: Request) -> Response:
         await gate.wait()
         return groups("late")
 
@@ -173,12 +170,12 @@ async def test_a_missed_deadline_names_the_step() -> None:
         await asyncio.gather(*held, return_exceptions=True)
 
 
-async def test_a_short_deadline_keeps_the_connection() -> None:
+async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         gate = asyncio.Event()
 
-        async def late(request: Request) -> Answer:
+        async def late(request: Request) -> Response:
             await gate.wait()
             return groups("late")
 
@@ -218,11 +215,11 @@ async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
                 await asyncio.sleep(0.005)
 
 
-async def test_a_cancelled_call_keeps_the_connection() -> None:
+async def test_a_cancelled_call_does_not_close_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         gate = asyncio.Event()
 
-        async def held(request: Request) -> Answer:
+        async def held(request: Request) -> Response:
             await gate.wait()
             return groups("late")
 
@@ -243,7 +240,7 @@ async def test_a_read_is_repeated_if_the_idle_connection_was_closed() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
-        def hang_up(request: Request) -> Answer:
+        def hang_up(request: Request) -> Response:
             fake[1].hang_up()
             fake[1].on[LIST_GROUPS.key] = always(groups("again"))
             return None
@@ -258,7 +255,7 @@ async def test_a_write_is_never_repeated() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
-        def hang_up(request: Request) -> Answer:
+        def hang_up(request: Request) -> Response:
             fake[1].hang_up()
             return None
 
@@ -343,7 +340,7 @@ async def test_the_next_request_waits_for_the_throttle_time() -> None:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_only_long_answers_are_decoded_in_a_thread() -> None:
+async def test_only_long_responses_are_decoded_in_a_thread() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def where(version: int, body: bytes) -> tuple[bool, int]:
@@ -358,7 +355,7 @@ async def test_only_long_answers_are_decoded_in_a_thread() -> None:
         assert size > QUICK.thread_bytes
 
 
-async def test_a_damaged_answer_keeps_the_connection() -> None:
+async def test_a_damaged_response_does_not_close_the_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[LIST_GROUPS.key] = always(b"\0\0\0\0\0\0\x7fshort")
         with pytest.raises(DecodeError):
@@ -368,7 +365,7 @@ async def test_a_damaged_answer_keeps_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_cut_within_an_answer_is_reported() -> None:
+async def test_a_connection_cut_within_a_response_is_reported() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:

@@ -176,7 +176,7 @@ def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_jaas_errors_name_the_place_and_no_value(text: str, says: str) -> None:
+def test_jaas_errors_contain_the_position_but_no_secret(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")

@@ -1,4 +1,4 @@
-"""The parts of aiokafka that kgtui relies on, and what aiokafka must never log."""
+"""Tests of `Transport`, of the parts of aiokafka that it relies on, and that aiokafka logs no secrets."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_a_request_is_encoded_and_its_answer_returned() -> None:
+def test_a_request_is_encoded_and_its_response_returned() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -95,7 +95,7 @@ def test_a_request_is_encoded_and_its_answer_returned() -> None:
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_api_versions_answers_have_the_old_header_in_every_version() -> None:
+def test_api_versions_responses_have_no_tags_in_their_header() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
@@ -121,7 +121,7 @@ async def test_a_broken_connection_raises_and_stays_closed() -> None:
         await dialler.close()
 
 
-async def test_the_answer_to_a_cancelled_request_is_ignored() -> None:
+async def test_the_response_to_a_cancelled_request_is_ignored() -> None:
     gate = asyncio.Event()
 
     async def late(request: Request) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def test_a_field_that_the_version_lacks_is_rejected(api: Api, version: int, valu
     ],
     ids=short_id,
 )
-def test_defaults_and_ignorable_fields_are_omitted(
+def test_absent_fields_are_dropped_if_default_or_ignorable(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -86,7 +86,7 @@ def test_a_value_of_the_wrong_type_is_an_encode_error(version: int, value: dict[
         LIST_GROUPS.response.encode(version, value)
 
 
-def test_the_longest_group_id_survives() -> None:
+def test_the_longest_group_id_is_encoded_and_decoded() -> None:
     value = {"Groups": [{"GroupId": "x" * 32_767}]}
     for version in (0, 5):
         data = LIST_GROUPS.response.encode(version, value)
@@ -110,7 +110,7 @@ def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
 
 
 def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
-    """If the size in front of a tagged field is too large, the rest is skipped. If it is too small, it is an error."""
+    """If the size in front of a tagged field is larger than the field, the bytes after the field are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

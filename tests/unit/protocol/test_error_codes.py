@@ -42,7 +42,7 @@ def test_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tu
         ((24, 29, 30, 31, 35, 42, 68, 69, 86, 110, 113, 128, 130, 131, 132, 134, 135, 136), Reaction.FINAL),
     ],
 )
-def test_reactions_to_the_codes_of_group_apis(codes: tuple[int, ...], reaction: Reaction) -> None:
+def test_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, ...], reaction: Reaction) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 

@@ -133,7 +133,7 @@ def test_the_number_of_shared_strings_is_bounded() -> None:
 
 
 def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
-    """If a future version adds a tagged field with a different value per row, rows still share the other strings."""
+    """A newer broker may add a tagged field with a different value per row. Equal states still share one string."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -144,7 +144,7 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
 
 
 def test_a_long_id_that_looks_like_a_cached_row_is_decoded() -> None:
-    """The length of the id takes two bytes. If only one were read, the rest would look like a cached end of a row."""
+    """The length of the id takes two bytes. If the decoder read only one, the rest would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -191,7 +191,7 @@ def test_list_offsets_with_tags_on_some_partitions() -> None:
 
 
 def test_rows_that_only_look_equally_long_are_read_one_by_one() -> None:
-    """Rows differ in length, but their metadata has bytes that look like expected lengths at the right positions."""
+    """Rows differ in length, but metadata has the expected length byte at the positions that the decoder checks."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)

@@ -35,7 +35,7 @@ def connect_data_of_java() -> dict[str, bytes]:
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
-# Protocol type consumer.
+# Tests of protocol type `consumer`.
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -78,7 +78,7 @@ def test_a_subscription_without_its_last_fields_is_decoded() -> None:
     assert ends == [len(oldest)]
 
 
-# Protocol type connect.
+# Tests of protocol type `connect`.
 
 
 def connect_assignment(version: int) -> connect.Assignment:
@@ -111,7 +111,9 @@ def test_connect_subscriptions_equal_those_of_java(connect_data_of_java: dict[st
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_connect_worker_without_an_allocation(connect_data_of_java: dict[str, bytes], version: int) -> None:
+def test_a_connect_worker_without_an_allocation_is_decoded(
+    connect_data_of_java: dict[str, bytes], version: int
+) -> None:
     """The allocation is either null, as Kafka's Java worker writes it, or missing at the end of the data."""
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
@@ -120,8 +122,8 @@ def test_a_connect_worker_without_an_allocation(connect_data_of_java: dict[str, 
     assert connect.decode_subscription(data[:-4]) == value
 
 
-def test_connect_assignments_may_lack_their_last_three_fields(connect_data_of_java: dict[str, bytes]) -> None:
-    """Whole fields may be missing at the end. Data that ends inside a field is malformed."""
+def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_of_java: dict[str, bytes]) -> None:
+    """Up to three whole fields may be missing at the end. Data that ends inside a field is malformed."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}
@@ -132,7 +134,7 @@ def test_connect_assignments_may_lack_their_last_three_fields(connect_data_of_ja
     ]
 
 
-# Protocol type sr, of schema registries.
+# Tests of protocol type `sr`, which schema registries use.
 
 
 def test_a_registry_identity_survives_encoding_and_decoding() -> None:
@@ -165,7 +167,7 @@ def test_other_registry_implementations_are_decoded() -> None:
     assert found.url == "http://karapace"
 
 
-# Malformed data of any protocol type.
+# Tests that decode malformed data of every protocol type.
 
 
 @pytest.mark.parametrize("read", DECODERS)
@@ -192,7 +194,7 @@ def test_other_registry_implementations_are_decoded() -> None:
     ],
     ids=lambda data: repr(data)[:30],
 )
-def test_malformed_data_is_none(read: Callable[[bytes], object], data: bytes) -> None:
+def test_malformed_data_is_decoded_as_none(read: Callable[[bytes], object], data: bytes) -> None:
     assert read(data) is None
 
 

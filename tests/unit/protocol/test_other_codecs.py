@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from kgtui.protocol.schema import Struct
 
 VALUES_PER_VERSION = 15
-# kio 0.6.5 and kafka-python 3.0.12 are based on older schemas.
+# Messages and versions that kio 0.6.5 and kafka-python 3.0.12 do not support, because they are based on older schemas.
 NEWER_THAN_OTHERS = {
     ("DeleteGroupsRequest", 3),
     ("DeleteGroupsResponse", 3),
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# Modules of kafka-python 3.0 by API; it does not support the newer group types.
+# API → module of kafka-python 3.0. The APIs of the newer group types are missing, because kafka-python does not
+# support them.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -45,7 +46,7 @@ KAFKA_PYTHON = {
 
 
 class KnownCodes(Samples):
-    """Generates values that kio can decode: error codes up to 133, and times that fit into a `timedelta`."""
+    """Generates values that kio can decode. They have error codes up to 133, and times that fit into a `timedelta`."""
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
         value = super().value(struct, version)
@@ -97,7 +98,7 @@ def kio_class(message: Message, version: int) -> Any:
 @pytest.mark.parametrize(
     ("message", "version"), [c for c in messages() if (c[0].name, c[1]) not in NEWER_THAN_OTHERS], ids=name_of
 )
-def test_kio_agrees(message: Message, version: int) -> None:
+def test_kio_decodes_and_encodes_messages_like_kgtui(message: Message, version: int) -> None:
     kio = kio_class(message, version)
     read, write = entity_reader(kio), entity_writer(kio)
     random = Random(version)
@@ -115,7 +116,8 @@ def test_kio_agrees(message: Message, version: int) -> None:
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in a deprecated way
+        # kafka-python reads its schemas with a deprecated function of importlib.
+        warnings.simplefilter("ignore", DeprecationWarning)
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
 
@@ -131,7 +133,7 @@ def nameless(value: object) -> object:
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in messages() if api_of(c[0]) in KAFKA_PYTHON], ids=name_of)
-def test_kafka_python_agrees(message: Message, version: int) -> None:
+def test_kafka_python_decodes_and_encodes_messages_like_kgtui(message: Message, version: int) -> None:
     theirs = kafka_python_class(message)
     if version > theirs.max_version:
         assert (message.name, version) in NEWER_THAN_OTHERS
@@ -140,7 +142,7 @@ def test_kafka_python_agrees(message: Message, version: int) -> None:
     for _ in range(VALUES_PER_VERSION):
         value = KnownCodes(random).value(message.struct, version)
         if message is API_VERSIONS.response:
-            value["ErrorCode"] = 0  # if there is an error code, kafka-python always decodes the response as version 0
+            value["ErrorCode"] = 0  # If there is an error code, kafka-python always decodes the response as version 0.
         data = message.encode(version, value)
         decoded = theirs.decode(data, version=version)
         expected = in_order(message.struct, version, value, without="AuthorizedOperations")

@@ -1,4 +1,4 @@
-"""Decode bytes that real brokers sent. Those of DescribeGroups version 5 are from 3.9.2, all others from 4.3.1."""
+"""Decode bytes that real brokers sent: DescribeGroups version 5 from a 3.9.2 broker, all others from 4.3.1."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_api_versions_has_features_in_tagged_fields() -> None:
     assert again == answer.replace(raw("00000000 05"), raw("00000000 04")).removesuffix(raw("6f 03 aabbcc"))
 
 
-def test_unknown_states_types_and_error_codes_survive() -> None:
+def test_unknown_states_types_and_error_codes_are_decoded() -> None:
     row = {"GroupId": "g", "ProtocolType": "telepathy", "GroupState": "Levitating", "GroupType": "hive"}
     answer = LIST_GROUPS.response.encode(5, {"ErrorCode": 4711, "Groups": [row]})
     assert LIST_GROUPS.response.decode(5, answer + b"and more") == {

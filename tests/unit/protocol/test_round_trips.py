@@ -21,7 +21,7 @@ CASES = messages() + data_messages()
 
 
 def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
-    """Return the value that decoding should return: `value` plus the defaults of all fields that it does not have."""
+    """Return `value` with a default for each missing field, which is what decoding should return."""
     whole: dict[str, Any] = {}
     for field in struct.fields:
         got = value.get(field.name, default_value(field))
@@ -55,7 +55,7 @@ def test_missing_fields_take_their_defaults(message: Message, version: int) -> N
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_bytes_before_and_after_a_message_are_ignored(message: Message, version: int) -> None:
-    """Before a message are the bytes of its header. After it, a newer broker may add bytes."""
+    """A message starts after the bytes of its header, and a newer broker may add bytes after the message."""
     value = hostile(Random(7)).value(message.struct, version)
     data = message.encode(version, value)
     assert message.decode(version, b"head" + data + b"tail", 4) == message.decode(version, data)
@@ -64,7 +64,7 @@ def test_bytes_before_and_after_a_message_are_ignored(message: Message, version:
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_every_truncation_is_a_decode_error(message: Message, version: int) -> None:
-    """A frame is rejected if it is cut, at whatever position, and is never decoded as a shorter value."""
+    """A frame without its last bytes is never decoded as a shorter value, wherever it ends."""
     value = hostile(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

@@ -19,7 +19,7 @@ Record = tuple[bytes, bytes | None]
 """The key and the value of a record, as bytes."""
 
 
-class Read(NamedTuple):
+class KafkaResult(NamedTuple):
     """Kafka's result for one record: `json` and `written` if it was decoded, otherwise `error`."""
 
     json: dict[str, Any] | None
@@ -35,7 +35,7 @@ def types() -> dict[int, tuple[str, int]]:
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 
 
-def read(records: Iterable[Record]) -> list[Read]:
+def read(records: Iterable[Record]) -> list[KafkaResult]:
     """Decode each record with Kafka and encode it again; return one result per record."""
     return [_read(line) for line in _ask(f"{_hex(key)} {_hex(value)}" for key, value in records)]
 
@@ -54,11 +54,11 @@ def _ask(lines: Iterable[str]) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
-def _read(line: str) -> Read:
+def _read(line: str) -> KafkaResult:
     if line.startswith("error "):
-        return Read(None, None, line)
+        return KafkaResult(None, None, line)
     printed, key, value = line.split("\t")
-    return Read(json.loads(printed), (bytes.fromhex(key), None if value == "-" else bytes.fromhex(value)), "")
+    return KafkaResult(json.loads(printed), (bytes.fromhex(key), None if value == "-" else bytes.fromhex(value)), "")
 
 
 def _hex(data: bytes | None) -> str:

@@ -22,7 +22,10 @@ def name_of(case: object) -> str:
 
 
 def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
-    """Return the key and value of a random record; `version` is that of the value. One in eight is a tombstone."""
+    """Return the key and value of a random record; `version` is the version of the value.
+
+    One record in eight is a tombstone.
+    """
     samples = Samples(random)
     key = samples.value(kind.key.struct, 0)
     if random.random() < 1 / 8:
@@ -30,7 +33,7 @@ def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
     return encode(kind.type, key, samples.value(kind.value.struct, version), version=version)
 
 
-def every_record_type(seed: int, each: int) -> list[Record]:
-    """Return `each` random records of every type and version."""
+def every_record_type(seed: int, count: int) -> list[Record]:
+    """Return `count` random records of every type and version."""
     random = Random(seed)
-    return [random_record(random, kind, version) for kind, version in CASES for _ in range(each)]
+    return [random_record(random, kind, version) for kind, version in CASES for _ in range(count)]

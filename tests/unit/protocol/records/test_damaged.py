@@ -27,8 +27,8 @@ from tests.unit.protocol.records.random_records import CASES, every_record_type,
 from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
-def whole(record: CoordinatorRecord) -> None:
-    """Check that a record can be formatted, that its members can be decoded, and that it survives a round trip."""
+def check_usable(record: CoordinatorRecord) -> None:
+    """Check that a record can be formatted, its members can be decoded, and a round trip does not change it."""
     as_json(record)
     classic_members(record)
     again = decode(*encode(record.type, record.key, record.value, version=record.version))
@@ -52,7 +52,7 @@ def test_a_damaged_record_gives_a_record_or_a_reason(kind: RecordSchema, version
                 assert outcome.reason.isascii()
             else:
                 found["read"] += 1
-                whole(outcome)
+                check_usable(outcome)
     assert found[DecodeFailure.DAMAGED_KEY] > 0
     assert found[DecodeFailure.DAMAGED_VALUE] > 0
 
@@ -81,7 +81,7 @@ def test_a_truncated_or_extended_record_is_rejected(kind: RecordSchema, version:
 def test_random_bytes_give_a_record_or_a_reason(number: int, key: bytes, version: int, value: bytes | None) -> None:
     outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
     if isinstance(outcome, CoordinatorRecord):
-        whole(outcome)
+        check_usable(outcome)
     decode(key, value)
 
 

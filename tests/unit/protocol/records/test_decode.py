@@ -53,7 +53,7 @@ def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
     return record
 
 
-# Commits with known bytes.
+# Tests that decode commits with known bytes.
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_member_without_classic_metadata_is_decoded() -> None:
     }
 
 
-# Bytes that are not a record.
+# Tests that decode bytes that are not a record.
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
-# Encoding and decoding.
+# Tests that encode records and decode them again.
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
@@ -201,7 +201,7 @@ def test_a_field_that_the_version_lacks_is_rejected() -> None:
         encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
 
 
-# Members of classic groups.
+# Tests that decode the members of classic groups.
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:

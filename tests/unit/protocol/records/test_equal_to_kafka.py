@@ -13,13 +13,13 @@ from tests.unit.protocol.records.random_records import CASES, every_record_type
 from tests.unit.protocol.test_damaged import damage
 
 if TYPE_CHECKING:
-    from tests.unit.protocol.records.kafka_coordinator import Read, Record
+    from tests.unit.protocol.records.kafka_coordinator import KafkaResult, Record
 
 EACH = 40
 
 
 @pytest.fixture(scope="module")
-def answers() -> list[tuple[Record, Read]]:
+def answers() -> list[tuple[Record, KafkaResult]]:
     """Return records of every type and version, each with Kafka's result for it.
 
     Some records have random values; in the others, every field has its default.
@@ -30,7 +30,7 @@ def answers() -> list[tuple[Record, Read]]:
     return list(zip(records, read(records), strict=True))
 
 
-def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, Read]]) -> None:
+def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, KafkaResult]]) -> None:
     compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
@@ -42,7 +42,7 @@ def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, Read
     }
 
 
-def test_kafka_encodes_the_same_bytes(answers: list[tuple[Record, Read]]) -> None:
+def test_kafka_encodes_records_to_the_same_bytes_as_kgtui(answers: list[tuple[Record, KafkaResult]]) -> None:
     for record, kafka in answers:
         assert kafka.written == record
 
@@ -50,7 +50,7 @@ def test_kafka_encodes_the_same_bytes(answers: list[tuple[Record, Read]]) -> Non
 def test_no_damaged_record_is_decoded_differently_from_kafka() -> None:
     """If Kafka rejects a record, kgtui rejects it, too. If both decode it, the results are equal.
 
-    kgtui rejects some records that Kafka accepts: those with trailing bytes or with strings that are not UTF-8.
+    kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts.
     """
     random = Random(9)
     damaged: list[Record] = []
