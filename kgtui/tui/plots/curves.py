@@ -1,4 +1,4 @@
-"""Draw curves with textual-plotext, or bars of block characters without it, as plain text without axes and colors."""
+"""Draw curves with textual-plotext, or bars of block characters if it is not installed, without axes and colors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values that a curve shows per terminal cell: a braille character has two columns of dots."""
+"""Number of values of a curve per terminal cell. It is two, because a braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -30,9 +30,9 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
     Args:
         curves: values of each curve, `VALUES_PER_CELL` per terminal cell. NaN interrupts the curve.
-        width: terminal cells of a line.
+        width: width of each line in terminal cells.
         rows: number of lines.
-        top: value at the upper edge. The lower edge is 0.
+        top: value at the upper edge of the plot. The value at the lower edge is 0.
     """
     from textual_plotext.plot import Plot
 
@@ -56,12 +56,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character in the lines of `curve_rows` belongs to the second curve."""
+    """Return whether a character in the lines that `curve_rows` returns was drawn for the second of its two curves."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield each run of known values with the index of its first value."""
+    """Yield each sequence of values between NaNs, with the index of its first value."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):
@@ -78,10 +78,11 @@ ASCII = " _.:-=+*#"
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
     """Draw bars of block characters, one per terminal cell, and return the lines from top to bottom.
 
-    A value of zero is the lowest bar, and NaN is blank.
+    A value of zero is drawn as the lowest bar, and NaN as a blank.
 
     Args:
-        top: value of a bar that is as high as all rows together.
+        rows: number of lines.
+        top: value whose bar fills all lines.
     """
     ramp = ASCII if text.display_settings().ascii else BLOCKS
     steps = len(ramp) - 1

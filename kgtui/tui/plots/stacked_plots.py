@@ -1,4 +1,4 @@
-"""Draw the plots of a group below each other, over the same time: lag, rates, members, states and changes."""
+"""Draw the plots of a group below each other on one time axis: lag, rates, members, states and changes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,29 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 LABEL_WIDTH = 12
-"""Terminal cells left of every plot, for its name and the value at the end of the interval."""
+"""Width of the label left of each plot, in terminal cells. It contains the name of the plot and a value."""
 
 MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""Maximum length of an interval, in seconds, for which the times below the plots include seconds."""
+"""If the plots cover at most this time span, in seconds, the times below them include seconds."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""Minimum length of an interval, in seconds, for which the times below the plots include the date."""
+"""If the plots cover more than this time span, in seconds, the times below them include the date."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""Minimum time over which rates are averaged, in seconds."""
+"""Time span over which rates are averaged, in seconds. It is at least the time that one value of a plot covers."""
 
 
 class StackedPlot(NamedTuple):
-    """One plot: the labels on its left, one per line, and the lines of the plot itself."""
+    """One of the plots.
+
+    Attributes:
+        labels: the labels left of the plot, one for each of its first lines.
+        rows: the lines of the plot.
+    """
 
     labels: list[PaneLine]
     rows: list[PaneLine]
@@ -57,14 +62,13 @@ def plot_lines(
 
     Args:
         with_curves: whether to draw curves (see `curves.available`) instead of bars.
-        at: point in time to mark in a recording. The labels show the values at this time.
-        since: point in time to mark. The labels show the values at the end of the interval.
+        at: point in time to mark with a vertical line, in a recording. The labels show the values at this time.
+        since: point in time to mark with a vertical line if `at` is None. The labels show the latest values.
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    free_lines = max(height, MIN_LINES) - (
-        4 if states else 2
-    )  # one line each for members, states, changes and the times
+    # The height without the lines that are always drawn: one each for members and times, and for states and changes.
+    free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
     )
@@ -94,7 +98,7 @@ def _label(name: str, value: str, role: str = ACCENT) -> PaneLine:
 
 
 def rate(value: float | None) -> str:
-    """Write a rate as `0/s`, `4.2/s` or `1.2k/s`; `?` if it is unknown."""
+    """Write a rate in records per second as `0/s`, `4.2/s` or `1.2k/s`. An unknown rate is written as `?`."""
     if value is None:
         return text.marks().unknown
     return f"{value:.1f}/s" if 0 < value < 10 else f"{text.short(round(value))}/s"
@@ -104,11 +108,11 @@ def _count(value: float | None) -> str:
     return text.marks().unknown if value is None else text.short(round(value))
 
 
-# Lag and rates
+# The plots of lag and rates
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """Return the labels of the plots of lag, records written and records read."""
+    """Return the labels for the lag, for the rate of records written, and for the rate of records read."""
     lag = [
         _label("lag", _count(timeline.value_at(timeline.lag, at))),
         _label("max", _count(largest(timeline.lag)), MUTED),
@@ -121,9 +125,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return averaged rates.
+    """Return the values to plot for the rates of records written and read, as moving averages.
 
-    Without an average they would alternate with 0, because clients commit only every few seconds.
+    Without the average, the rate of records read would often fall to 0, because clients commit only every few seconds.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -164,9 +168,8 @@ def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
     rows = spark_rows(resample(timeline, timeline.lag, plot_width, "largest"), high, largest(timeline.lag) or 0.0)
     plots = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
     flows = _drawn_flows(timeline, plot_width)
-    top = max(
-        (largest(flow) or 0.0 for flow in flows), default=0.0
-    )  # both plots have the same scale, so that their values can be compared
+    # Both plots have the same scale, so that the rates of records written and read can be compared.
+    top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
         plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
     return plots
@@ -181,11 +184,14 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
     )
 
 
-# States and changes
+# The plots of states and changes
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """Draw the state of the group at each terminal cell. A rebalance within the cell takes precedence."""
+    """Draw the plot of states: in each terminal cell, the state of the group during the time that the cell covers.
+
+    If the group had several states during this time, a rebalancing state is shown, or else any state other than Stable.
+    """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
     for cell in range(plot_width):
@@ -204,12 +210,12 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # A Stable group gets a line instead of check marks, which would be hard to read in a row.
+    # The state Stable is drawn as a line, because a row of its check marks would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Mark each terminal cell in whose time members joined or left, the epoch grew, or partitions moved."""
+    """Draw the plot of changes. It marks each terminal cell that covers the time of a change, such as a new epoch."""
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -233,18 +239,18 @@ def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
     )
 
 
-# Time
+# The time axis
 
 
 def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
-    """Return the terminal cell of a point in time; None outside of the interval."""
+    """Return the terminal cell, counted from 0, that covers a point in time; None if the plots do not cover it."""
     if not timeline.since <= at <= timeline.until:
         return None
     return min(int((at - timeline.since) / max(timeline.until - timeline.since, 1e-9) * plot_width), plot_width - 1)
 
 
 def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
-    """Draw a vertical stroke at a terminal cell of a line, unless something is drawn there."""
+    """Draw a vertical line in a terminal cell of one line, unless the plot has drawn something in this cell."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0
@@ -260,7 +266,7 @@ def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
 
 
 def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
-    """Write the times below the plots, with a mark below the marked point in time."""
+    """Return the line with the times below the plots. A `^` in it shows the marked point in time."""
     long = timeline.until - timeline.since > _CLOCK_WITH_DATE
     size = 11 if long else 8 if timeline.until - timeline.since <= _CLOCK_WITH_SECONDS else 5
     line = [" "] * plot_width
@@ -282,9 +288,14 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Resample values over the whole interval into `count` values, with NaN where they are unknown.
+    """Resample a series to `count` values for time spans of equal length. A value is NaN if it is unknown.
 
-    A value holds until the next sample, but not over a gap and not beyond the last sample.
+    In a time span without a sample, the last sample before it is used. The value is unknown in a gap of the recording
+    and after the last sample.
+
+    Args:
+        values: the samples, one for each of `timeline.times`.
+        summary: how several samples in one time span are combined.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -313,7 +324,7 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Return the moving average over the last `cells` known values. Unknown values stay unknown."""
+    """Return the moving average over the last `cells` values. NaN stays NaN and is left out of the averages."""
     if cells <= 1:
         return list(values)
     found = []

@@ -1,7 +1,8 @@
-"""End the app after a defect with a message that names the crash report and prints no local variables.
+"""Replace Textual's traceback after an unexpected exception by a short message with the path of a crash report.
 
-Textual 8.2.8 prints a traceback with the values of local variables, which may be passwords. It prints an exception that
-has a `__rich__` method as that method renders it.
+The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. Textual prints the text
+that an exception returns from `__rich__` in place of the traceback. Therefore the unexpected exception is wrapped in a
+`CrashedError`, which has such a method.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Wraps a defect that ends the app.
+    """Raised in place of an unexpected exception, which is then its `__cause__`. Textual prints it without a traceback.
 
     Attributes:
-        report: path of the crash report; None when it could not be written.
+        report: path of the crash report; None if the report could not be written.
     """
 
     def __init__(self, error: BaseException, report: Path | None) -> None:
@@ -35,23 +36,23 @@ class CrashedError(Exception):
 
     def __rich__(self) -> Text:
         where = f"A report without secrets is in {self.report}" if self.report else "No report could be written"
-        return Text(f"kgtui stopped because of a defect in it ({self._error_name}). {where}.")
+        return Text(f"kgtui stopped because of an internal error ({self._error_name}). {where}.")
 
 
 class CrashReportingApp(App[int]):
-    """An app that writes a crash report for a defect, in place of Textual's traceback."""
+    """An app that ends with a crash report after an unexpected exception, in place of Textual's traceback."""
 
     exiting = False
-    """Whether the app is about to end."""
+    """Whether the app is exiting. Exceptions are then only logged."""
 
     @property
     def crash_folder(self) -> Path:
-        """The folder in which crash reports are written. Must be overridden."""
+        """The folder for crash reports. Subclasses must override this property."""
         raise NotImplementedError
 
     def _handle_exception(self, error: Exception) -> None:
         if self.exiting or not self.is_running:
-            # This is not a defect: workers still run while the app ends, but their widgets are already removed.
+            # Such an exception is expected: workers still run while the app exits, but their widgets no longer exist.
             _log.info("error while exiting: %s", type(error).__name__)
             return
         if not isinstance(error, CrashedError):

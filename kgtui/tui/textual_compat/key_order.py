@@ -1,9 +1,9 @@
-"""Handle keys in the order in which they were typed, even when one of them moves the focus.
+"""Send each key to the right widget, in the order in which the keys were typed, even if a key moves the focus.
 
-Textual 8.2.8 gives each widget its own queue and forwards a key to the widget that has the focus at that time. If keys
-arrive in one burst (typed fast over a slow connection, or pasted) and the first key moves the focus, Textual forwards
-the others before the focus has moved, and letters get lost or change places. Therefore this module holds each key back
-until the widgets have handled the key before it.
+In Textual 8.2.8, each widget has its own message queue, and the app forwards a key to the widget that has the focus
+when the key arrives. Several keys may arrive at the same time, for example over a slow connection. If the first one
+moves the focus, Textual forwards the next ones before the focus has moved: to the wrong widget, where letters are lost
+or swapped. Therefore this module holds each key back until the widgets have handled the key before it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Times to wait for all queues from the widget to the app: for the key, its message, and the message after that."""
+"""How often to wait until the queues of the focused widget and of all its ancestors have been emptied.
+
+The first round handles the key itself, the second one a message that the key causes, such as `Input.Submitted`, and the
+third one a message that is posted in response to that message.
+"""
 
 HOLD_TIMEOUT = 0.3
-"""Maximum time that a key is held back, in seconds, so that keys do not wait forever for a busy widget."""
+"""Maximum time for which a key is held back, in seconds, so that it does not wait forever for a busy widget."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
@@ -36,7 +40,7 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """Holds keys back while an earlier one is being handled.
+    """Holds keys back while widgets handle an earlier key.
 
     Args:
         app: the app that receives the keys.
@@ -50,7 +54,7 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or a pasted text, now or as soon as the earlier one was handled."""
+        """Forward a key or a pasted text at once, or as soon as the widgets have handled the key before it."""
         if self._in_progress is None:
             await self._send(event)
         else:
@@ -67,7 +71,7 @@ class KeyOrder:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
         if self._held:
-            # Let the app call this function, so that the app also handles an exception from the action of the key.
+            # The app calls `_send`, and not this task, so that the app also handles exceptions that the key causes.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
@@ -82,7 +86,7 @@ def _may_move_focus(event: events.Event, focused: Widget | None) -> bool:
 
 
 async def _all_queues_handled(path: list[MessagePump]) -> None:
-    """Return when each widget of the path, one after the other, has handled the messages in its queue."""
+    """Wait until each widget in `path`, from the focused widget up to the app, has handled its queued messages."""
     for _ in range(ROUNDS):
         for widget in path:
             handled = asyncio.Event()
@@ -91,8 +95,9 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 
 
 async def run_binding(app: App[Any], key: str) -> bool:
-    """Run the action that a key is bound to, at once; return whether it is bound.
+    """Run the action of a key immediately. Return False if the key has no action.
 
-    Textual 8.2.8 passes a key up through the queue of every ancestor before the app looks for its binding.
+    Textual 8.2.8 would run the action later: it first passes the key through the message queue of every ancestor of the
+    focused widget.
     """
     return await app._check_bindings(key)

@@ -1,6 +1,6 @@
-"""A scroll view of lines whose number can change without a layout of the screen.
+"""A scroll view that shows lines of text. A change of the number of lines does not cause a layout of the screen.
 
-In Textual 8.2.8, setting `virtual_size` lays out and repaints the whole screen, and so does a scroll bar that appears
+In Textual 8.2.8, the screen is laid out and repainted whenever `virtual_size` is set, and whenever a scroll bar appears
 or disappears. This would take tens of milliseconds and write tens of kilobytes at each step of the cursor.
 """
 
@@ -25,14 +25,15 @@ T = TypeVar("T")
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar that needs one layout instead of two."""
+    """A scroll bar whose first size does not cause a second layout of the screen."""
 
 
 class LineView(StyleCache, ScrollView):
-    """A scroll view that draws lines, with a scroll bar that always has its column; it has no border and no padding.
+    """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
 
-    Rendered lines are cached until they are refreshed, and the cache moves along when the view is scrolled, so that a
-    frame costs only the new lines in it.
+    A column is always reserved for the scroll bar. Rendered lines are cached until they are refreshed. When the view is
+    scrolled, the cached lines are reused at their new positions, so that only the lines that become visible are
+    rendered.
     """
 
     FIXED_LINES: ClassVar[int] = 0
@@ -44,11 +45,11 @@ class LineView(StyleCache, ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._line_cache: dict[int, Strip] = {}  # by line of the window
+        self._line_cache: dict[int, Strip] = {}  # rendered lines by line number of the widget
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar, created at its first use."""
+        """The scroll bar, which is created at its first use."""
         if self._vertical_scrollbar is None:
             self._vertical_scrollbar = _ScrollBar(
                 vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
@@ -62,10 +63,10 @@ class LineView(StyleCache, ScrollView):
         super().notify_style_update()
         self._line_cache.clear()
 
-    # The line cache
+    # The cache of rendered lines
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Draw the lines of these regions again; without regions, all lines."""
+        """Draw the lines in these regions again. If no region is given, draw all lines again."""
         if not regions:
             self._line_cache.clear()
         for region in regions:
@@ -74,9 +75,10 @@ class LineView(StyleCache, ScrollView):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines of the window, most of them from the cache.
+        """Return the requested lines, most of them from the cache.
 
-        Textual requests all lines whenever a cell beside one of the lines changes.
+        The cache is needed because Textual also requests lines that are unchanged, when a cell next to the widget
+        changes.
         """
         cache = self._line_cache
         for y in crop.line_range:
@@ -87,27 +89,27 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Fill a line to the width of the widget, scroll bar included, and convert its colors for the terminal."""
+        """Pad a line to the width of the widget, including the scroll bar, and convert its colors for the terminal."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Move cached lines up by a number of lines after a scroll; a negative number moves them down."""
+        """Move the cached lines up by `lines` after the view was scrolled; a negative number moves them down."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
-    # Scrolling
+    # The scroll position and the scroll bar
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Show the lines at the new position after the view was scrolled."""
+        """After the view was scrolled, move the cached lines and draw the lines that have become visible."""
         self._move_thumb(old_value, new_value)
         if by := round(new_value) - round(old_value):
             self.shift_cached_lines(by)
             super().refresh(self.size.region)
 
     def _move_thumb(self, old_top: float, new_top: float) -> None:
-        """Redraw the cells of the scroll bar that look different now."""
+        """Redraw the cells of the scroll bar that the thumb has entered or left."""
         bar = self.vertical_scrollbar
         bar.set_reactive(ScrollBar.position, new_top)
         old, new = self._thumb(old_top), self._thumb(new_top)
@@ -116,7 +118,7 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return the extent of the scroll bar's thumb with this line at the top, in eighths of a cell."""
+        """Return which eighths of cells of the scroll bar the thumb covers while line `top` is the first visible line."""
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -125,7 +127,7 @@ class LineView(StyleCache, ScrollView):
         return range(start, start + ceil(length * 8))
 
     def set_line_count(self, lines: int) -> None:
-        """Set the number of lines; the scroll bar is drawn again only when it would look different."""
+        """Set the number of lines. The scroll bar is drawn again only if it would look different."""
         height, old = self.size.height, self.virtual_size.height
         if lines == old:
             return
@@ -137,7 +139,10 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Put a line at the top, or the nearest that leaves no blank lines at the bottom, without drawing anything."""
+        """Scroll to line `top`, or to the last position without blank lines at the bottom.
+
+        Only the scroll bar is redrawn.
+        """
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
             before = self.scroll_y
@@ -147,7 +152,13 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return values keyed by line of the window after a scroll by `lines`; the first `fixed` lines stay."""
+    """Return what belongs to each line of a widget after it was scrolled down by `lines`.
+
+    Args:
+        by_line: values by line number of the widget.
+        fixed: number of lines at the top that are not scrolled.
+        height: height of the widget, in lines. Values of lines that are scrolled out of the widget are dropped.
+    """
     return {
         y - (lines if y >= fixed else 0): value
         for y, value in by_line.items()
@@ -156,5 +167,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether an end of the thumb, which is drawn in eighths of a cell, moves with the new number of lines."""
+    """Return whether the thumb looks different with the new number of lines. It is drawn in steps of an eighth cell."""
     return abs(lines - old) * height * 8 > old

@@ -1,4 +1,4 @@
-"""Cheaper rendering of widgets: cached styles, no layout for a new size, and strips without reference cycles."""
+"""Faster rendering of widgets: cached styles, no second layout for a new size, and strips without reference cycles."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class StyleCache(Widget):
-    """A widget that draws its own lines, with computed styles that stay cached until the theme or the focus changes.
+    """Base class of widgets that draw their own lines. It caches computed styles until the theme or the focus changes.
 
-    Textual 8.2.8 also caches styles, but clears its cache on every refresh. To compute a style takes longer than to
-    draw a line with it.
+    Textual 8.2.8 also caches styles, but clears its cache at every refresh. Computing a style takes longer than drawing
+    a line in this style.
     """
 
     _base_style: Style | None = None
@@ -29,13 +29,13 @@ class StyleCache(Widget):
 
     @property
     def base_style(self) -> Style:
-        """The widget's own style."""
+        """The style of the widget itself, without component classes."""
         if self._base_style is None:
             self._base_style, self._component_style_cache, self._terminal_style_cache = self.rich_style, {}, {}
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class without its background; for ``""`` the widget's own style."""
+        """Return the style of a component class, without its background, or `base_style` if the class is empty."""
         base = self.base_style
         if not component:
             return base
@@ -45,7 +45,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Return the widget's own style combined with those of component classes, in the colors of the terminal."""
+        """Return `base_style` combined with the styles of component classes, in colors that the terminal supports."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -64,10 +64,11 @@ class StyleCache(Widget):
 
 
 class NoRelayout(Widget):
-    """A widget whose own new size does not cause another layout of the screen, as it does in Textual 8.2.8.
+    """Base class of widgets that do not cause another layout of the screen when a layout has changed their size.
 
-    Use this class only for widgets whose content always fits. It must be the last of the base classes, because Textual
-    takes the default styles from the first base class.
+    In Textual 8.2.8, every widget does, because a new `virtual_size` requests a layout. Use this class only for widgets
+    that do not scroll. It must be the last of the base classes, because Textual takes the default styles from the first
+    one.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -77,11 +78,12 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide` so that a strip that is drawn whole does not refer to itself.
+    """Patch `Strip.divide` so that a strip that is not cut into parts does not refer to itself.
 
-    Textual 8.2.8 divides each line among the widgets in it, and caches the parts on the strip. Where one widget fills
-    the line, the strip becomes its own part: a cycle of about twenty objects per line, thousands per second while
-    scrolling. With 100,000 groups the garbage collector must have as little work as possible.
+    For each line, Textual 8.2.8 cuts the strip of a widget where other widgets begin, and caches the list of parts in
+    the strip. If there is nothing to cut, the only part is the strip itself, so that the strip refers to itself. Only
+    the garbage collector can free this reference cycle of about twenty objects. Scrolling creates thousands of such
+    cycles per second, and with 100,000 groups in memory a run of the garbage collector takes long.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

@@ -1,11 +1,11 @@
-"""A terminal driver that writes fewer bytes per frame and survives the loss of the terminal.
+"""A terminal driver that writes fewer bytes per frame, and does not hang after the terminal was closed.
 
-Textual 8.2.8 ends each run of cells with a reset and begins the next with its whole style, about 40 bytes, which takes
-long over a slow line. Most neighboring runs differ in one color, so this driver writes only that color, and no text
-color for blanks.
+A run is a sequence of cells with the same style. Textual 8.2.8 ends each run with a reset and writes the whole style of
+the next run, about 40 bytes, which takes long over a slow connection. Because most neighboring runs differ in only one
+color, this driver writes only this color. For runs of blanks, it writes no text color.
 
-Textual's writer thread ends at the first error that the terminal reports. The following frames then fill the queue of
-the thread, and the program hangs as soon as the queue is full.
+Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The frames that
+follow fill the queue of the thread, and the program hangs as soon as the queue is full.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of a driver that shortens frames and ignores errors of a lost terminal."""
+    """Return a subclass of a driver that shortens frames and ignores write errors of a closed terminal."""
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
-        """The platform's driver with both workarounds."""
+        """The driver of the platform, with shortened frames and without write errors."""
 
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
@@ -41,13 +41,16 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 
 
 class LossTolerantTerminal:
-    """A text file for the terminal that discards everything after the first error, such as a dropped SSH connection."""
+    """A file that writes to the terminal.
+
+    After the first error, such as a lost SSH connection, it discards all text.
+    """
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, data: str) -> int:
-        """Write or discard text; return the number of characters taken."""
+        """Write or discard text, and return the number of characters that were written or discarded."""
         try:
             return self._file.write(data)
         except OSError:
@@ -55,7 +58,7 @@ class LossTolerantTerminal:
             return len(data)
 
     def flush(self) -> None:
-        """Flush or discard the buffered text."""
+        """Flush the buffered text, or discard it if the terminal is closed."""
         try:
             self._file.flush()
         except OSError:
@@ -67,16 +70,16 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""One run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
+"""Matches one run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""A move to an absolute position, which makes earlier newlines and moves unnecessary."""
+"""Matches a cursor move to an absolute position, before which newlines and other moves have no effect."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
-"""SGR codes that show on a blank: underline, reverse, strike, double underline, overline."""
+"""SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""
 
 
 class _Style(NamedTuple):
-    """A style as SGR parameters (ECMA-48): attributes such as bold, foreground color, background color."""
+    """A text style as SGR parameters (ECMA-48): a set of attributes such as bold, and two colors."""
 
     attributes: frozenset[str] = frozenset()
     foreground: str = "39"
@@ -87,16 +90,16 @@ _PLAIN = _Style()
 
 
 def shorten_sgr(frame: str) -> str:
-    """Return a frame that shows the same cells in fewer bytes, by writing only the changes between styles.
+    """Return a shorter frame that shows the same cells. It contains only the changes from each style to the next.
 
-    Like a frame of Textual, it begins and ends in the plain style.
+    Like every frame of Textual, the returned frame begins and ends in the default style of the terminal.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        if style is None:  # A parameter is unknown, so this run of cells is not shortened.
+        if style is None:  # The run has an unknown SGR code and is copied unchanged.
             continue
         if run.start() != end:
             written += [_transition(current, _PLAIN), frame[end : run.start()]]
@@ -113,7 +116,7 @@ def shorten_sgr(frame: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(codes: str) -> _Style | None:
-    """Parse the parameters of an SGR sequence; None when one of them is unknown."""
+    """Parse the parameters of an SGR sequence. Return None if one of the parameters is unknown."""
     attributes, foreground, background = set(), "39", "49"
     rest = codes.split(";")
     while rest:
@@ -140,7 +143,7 @@ def _transition(current: _Style, target: _Style) -> str:
     """Return the shortest SGR sequence that changes a terminal from one style to another."""
     if target == _PLAIN != current:
         return _RESET
-    if current.attributes - target.attributes:  # Reset all attributes, because not every terminal can end a single one.
+    if current.attributes - target.attributes:  # Not every terminal can end a single attribute.
         codes, current = ["0"], _PLAIN
     else:
         codes = []
