@@ -43,13 +43,13 @@ EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end the app as `q` does, so that the terminal is restored; a dropped SSH connection sends SIGHUP."""
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Seconds between two checks that the terminal still exists.
+"""Time between two checks that the terminal still exists, in seconds.
 
-A process without a controlling terminal gets no signal when its terminal closes.
+The checks are needed because a process without a controlling terminal gets no signal when its terminal closes.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Time from the opening of a cluster until unfinished deletes of earlier sessions are looked up, in seconds."""
+"""Delay between opening a cluster and looking for unfinished deletes of earlier sessions, in seconds."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -83,11 +83,11 @@ class KgtuiApp(CrashReportingApp):
         self.set_keymap({action: ",".join(_split_keys(value)) for action, value in session.keymap.items()})
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the platform's driver with our workarounds."""
+        """Return Textual's terminal driver for this platform, extended by kgtui's workarounds for its bugs."""
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colors of roles for themes that do not define them."""
+        """Return the colors that kgtui's roles have in themes that do not define these roles."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:
@@ -100,7 +100,7 @@ class KgtuiApp(CrashReportingApp):
     # Start and end
 
     def on_load(self) -> None:
-        """Set how times and marks are written, before anything is drawn."""
+        """Apply the settings for times and marks before anything is drawn."""
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
@@ -115,7 +115,7 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Keys in the configuration", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show a session's cluster and poll it; without a monitor, show the start screen."""
+        """Show the cluster of a session and begin to poll it. If the session has no cluster, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -147,7 +147,8 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Python allows signal handlers only in the main thread, but some tests run the app in another thread.
+            # Python allows signal handlers only in the main thread. Some tests run the app in another thread, so that
+            # the error is ignored.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -188,12 +189,13 @@ class KgtuiApp(CrashReportingApp):
             await super().on_event(event)
 
     def action_run_action(self, action_id: str) -> None:
-        """Run an action that works on every screen."""
-        # These actions work on every screen, because their functions call only methods that every screen has.
+        """Run an action whose `everywhere` is set."""
+        # The current screen may be of any class. The functions of these actions call only methods that every Textual
+        # screen has, so that the cast is safe.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
-        """End the app. While a delete is running, the user has to press the key twice."""
+        """End the app. While a delete is running, only the second call ends it; the first one shows a warning."""
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
@@ -241,7 +243,7 @@ class KgtuiApp(CrashReportingApp):
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:
-        """Replace the cluster on the screen by another one, and close its connections."""
+        """Show the cluster of another session, and close the connections of the previous cluster."""
         old = self.session
         for group in ("monitor", "unfinished"):
             for worker in self.workers.cancel_group(self, group):

@@ -1,4 +1,4 @@
-"""Messages from widgets and dialogs to the screens and the app that contain them. Groups are named by their id."""
+"""Messages that widgets and dialogs send to their screen and to the app. `group` and `groups` are group ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GroupSelected(Message):
 
 
 class GroupOpened(Message):
-    """A group was opened with enter or a double click, so that its panes should get the focus."""
+    """The user opened a group with enter or a double click; the panes should get the focus."""
 
     def __init__(self, group: str) -> None:
         super().__init__()
@@ -76,10 +76,10 @@ class LiveRequested(Message):
 
 
 class TimeRequested(Message):
-    """The user chose another time of the recording.
+    """The user wants to see the cluster at a time in a recording.
 
     Attributes:
-        at: seconds since the epoch.
+        at: the time, in seconds since the epoch.
     """
 
     def __init__(self, at: float) -> None:

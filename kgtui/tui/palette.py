@@ -25,7 +25,7 @@ MAX_GROUPS = 50
 
 
 class MainScreenProvider(Provider):
-    """Base class of the palette's commands, which exist only on the main screen."""
+    """Base class of the providers of the palette's commands. Most commands need the main screen."""
 
     @property
     def main(self) -> MainScreen | None:
@@ -59,7 +59,10 @@ class ActionCommands(MainScreenProvider):
 
 
 class GroupCommands(MainScreenProvider):
-    """Commands that go to a group whose id contains the query. A fuzzy search of 100,000 groups would block keys."""
+    """Commands that go to a group whose id contains the query.
+
+    The search is not fuzzy, because a fuzzy search of 100,000 groups would block the handling of keys.
+    """
 
     async def search(self, query: str) -> Hits:
         """Yield up to `MAX_GROUPS` groups whose id contains the query, the shortest id first."""
@@ -81,7 +84,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter or a grouping of the tree."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter, because users may not know their names."""
+        """Yield a command for each saved filter, so that users need not know the names of their filters."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Seconds to wait for an error of a new recorder. Most errors, such as a folder in use, occur within this time."""
+"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur earlier."""
 
 LAST_WRITE_TIMEOUT = 10.0
 """Maximum time, in seconds, to wait for the last write of a recording when the screen is closed."""
@@ -37,7 +37,10 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a library that recordings need and that is not installed, or ``""``. Import nothing."""
+    """Return the name of a library that recordings need but that is not installed; ``""`` if all are installed.
+
+    The libraries are looked up without importing them, because their import takes long.
+    """
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
@@ -66,13 +69,13 @@ def default_folder(session: Session) -> Path:
 
 
 class Recording:
-    """A recording of the cluster on the screen, by a recorder in this process that uses the screen's connections.
+    """A recording of the cluster on the screen. Its recorder runs in this process and uses the screen's connections.
 
     Args:
         session: session whose cluster is recorded; its `recording` is this object while the recorder runs.
         path: folder of the recording.
-        notify: shows a message to the user; the second argument is whether it is a warning.
-        on_change: called when the recording has begun or ended.
+        notify: shows a message to the user; the second argument says whether the message is a warning.
+        on_change: called when the recording has ended.
     """
 
     def __init__(
@@ -88,11 +91,14 @@ class Recording:
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None before it started."""
+        """Progress of the recorder; None before the recorder was started."""
         return self._recorder.status if self._recorder is not None else None
 
     async def begin(self) -> None:
-        """Start recording. Raises `KgtuiError` if that fails at once; a later error is shown by `notify`."""
+        """Start recording.
+
+        Raises `KgtuiError` if the recorder fails within `FIRST_ERRORS_WAIT`; later errors are passed to `notify`.
+        """
         from kgtui.history.recorder import Recorder
 
         session = self._session
@@ -110,7 +116,7 @@ class Recording:
             self._task.result()
 
     async def end(self) -> None:
-        """Write what is not written yet, and stop."""
+        """Stop recording, and wait until all rows are written, at most `LAST_WRITE_TIMEOUT`."""
         if self._recorder is None or self._task is None:
             return
         self._recorder.stop()
@@ -133,7 +139,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the header's text about an ongoing recording and its component class; None without a recording."""
+    """Return text and component class of the header's mark for an ongoing recording; None if nothing is recorded."""
     recording = (session.live_session or session).recording
     if recording is None:
         return None
@@ -144,12 +150,12 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake that belongs to a screen.
+    """The lake from which a screen reads recordings and findings of its cluster.
 
     Attributes:
-        path: its folder, whether it exists or not.
-        reason: why it is this one, in a few words.
-        chosen: False if it is only the folder in which `R` would record.
+        path: folder of the lake; the folder may not exist.
+        reason: why the screen uses this lake, in a few words.
+        chosen: whether the user chose the lake. False if `path` is only the default folder in which `R` records.
     """
 
     path: Path
@@ -158,12 +164,16 @@ class LakeChoice(NamedTuple):
 
 
 def lake_of(session: Session) -> LakeChoice:
-    """Return the lake that is replayed, recorded or named in the environment; otherwise the default folder of `R`."""
+    """Return the lake of a session.
+
+    It is the lake that is replayed, or else the lake that is being recorded, or else the lake that an environment
+    variable names, or else the default folder in which `R` records.
+    """
     if session.lake is not None:
         return LakeChoice(session.lake, "the recording on the screen")
     if session.recording is not None:
         return LakeChoice(session.recording.path, "being recorded now")
-    # This is imported here and not at startup, because the first frame does not need it.
+    # `kgtui.lake` is imported here and not at startup, because the first frame does not need it.
     from kgtui.lake.folder import LAKE_VARIABLE
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()
@@ -174,14 +184,14 @@ def lake_of(session: Session) -> LakeChoice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FindingsRead:
-    """The result of reading a lake's gold tables.
+    """The findings in a lake's gold tables, or the error that occurred when they were read.
 
     Attributes:
-        gold: the tables, to read more from them; None if the folder is no lake.
-        insights: the findings; None if they could not be read.
-        cluster: id of the recorded cluster; None if it is unknown.
-        error: why there are no findings.
-        recorded: whether the folder is a lake, even without gold tables.
+        gold: reads further gold tables of the lake; None if the folder is no lake.
+        insights: the findings; None if an error occurred.
+        cluster: id of the recorded cluster; None if the id is unknown.
+        error: message of the error; `""` if the findings were read.
+        recorded: whether the folder is a lake. The lake may still lack gold tables.
     """
 
     gold: Gold | None = None
@@ -192,7 +202,7 @@ class FindingsRead:
 
 
 def read_findings(path: Path) -> FindingsRead:
-    """Read a lake's findings from disk, which may take seconds; an error is returned, not raised."""
+    """Read a lake's findings from disk, which may take seconds. An error is part of the result and is not raised."""
     from kgtui.insights.reader import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id

@@ -1,4 +1,4 @@
-"""What the app is started with: one cluster, its monitor, who may change it, and the user's settings."""
+"""The values with which the app is started: one cluster, its monitor, the permission to change it, and settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GroupMonitor(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; an empty one before the first poll."""
+        """The newest snapshot; before the first poll, an empty snapshot."""
         ...
 
     @property
@@ -34,12 +34,12 @@ class GroupMonitor(Protocol):
 
     @property
     def interval(self) -> float:
-        """Seconds between two polls of a broker."""
+        """Time between two polls of a broker, in seconds."""
         ...
 
     @property
     def series(self) -> SeriesStore:
-        """Samples over time of the groups that were selected or in view."""
+        """Samples over time of each group that was selected or visible since kgtui started."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -62,10 +62,12 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The point in time of a recording that the screen shows, and moves to others. Each move raises `KgtuiError`.
+    """The point in time at which the screen shows a recording, with methods that move it to another poll.
+
+    All methods that move the position raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
-        playing: speed at which the recording plays, as a multiple of real time; None while it does not play.
+        playing: speed at which the recording plays, as a multiple of real time; None while the recording is stopped.
     """
 
     playing: float | None
@@ -81,36 +83,39 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls, backward if it is negative; return False if there is no such poll."""
+        """Move by a number of polls; a negative number moves backward. Return False if the recording ends before."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next or the previous poll at which a group changed; return False if there is no such poll."""
+        """Move to the next or, with `back`, the previous poll in which a group differs from the poll before it.
+
+        Return False if the recording has no such poll.
+        """
         ...
 
     async def go_to(self, words: str) -> None:
-        """Move to a time as a user types it, such as `10:04`, or `15m` for 15 minutes before the end."""
+        """Move to a time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
         ...
 
     async def seek(self, at: float) -> None:
-        """Move to the newest poll at or before a time in seconds since the epoch."""
+        """Move to the last poll that is not later than `at`, in seconds since the epoch."""
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by seconds of recorded time, skipping gaps; return False at the end."""
+        """Move forward by seconds of recorded time, skipping gaps. Return False at the end of the recording."""
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the history of a group in an interval given in seconds since the epoch."""
+        """Return the history of a group between two times, in seconds since the epoch."""
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll at a time, in seconds since the epoch, and the one that is shown."""
+        """Return the differences between the poll on the screen and the poll at `at`, in seconds since the epoch."""
         ...
 
 
 class OngoingRecording(Protocol):
-    """A recording of the session's cluster that this program is writing.
+    """A recording of the session's cluster that kgtui is writing now.
 
     Attributes:
         path: the folder of the recording.
@@ -120,11 +125,11 @@ class OngoingRecording(Protocol):
 
     @property
     def status(self) -> RecorderStatus | None:
-        """Progress of the recorder; None before it started."""
+        """Progress of the recorder; None before the recorder was started."""
         ...
 
     async def end(self) -> None:
-        """Write what is not written yet, and stop."""
+        """Stop recording, and wait until all rows are written."""
         ...
 
 
@@ -133,11 +138,11 @@ class Target:
     """The cluster of a session.
 
     Attributes:
-        name: configured name, or the bootstrap addresses.
-        bootstrap: `host:port`, comma separated.
-        color: background color of the name in the header, any that Textual knows; None for the theme's.
-        environment: a label such as `PROD`, or empty.
-        command_config: path of the client properties file, for the equivalent Kafka command.
+        name: the name in the configuration; the bootstrap addresses if the cluster is not configured.
+        bootstrap: one or more `host:port`, separated by commas.
+        color: a color that Textual can parse, behind the name in the header; None to use a color of the theme.
+        environment: a label such as `PROD`; `""` if the cluster has no label.
+        command_config: path of the client properties file, for Kafka commands that are shown to the user.
     """
 
     name: str
@@ -152,11 +157,11 @@ class ClusterChoice:
     """A cluster that can be opened from the cluster dialog.
 
     Attributes:
-        name: argument of `Session.open_cluster`.
-        bootstrap: `host:port`, comma separated.
-        color: background color of the name, any that Textual knows; None for the theme's.
-        environment: a label such as `PROD`, or empty.
-        read_only: whether changes to this cluster are disabled.
+        name: the name in the configuration, and the argument of `Session.open_cluster`.
+        bootstrap: one or more `host:port`, separated by commas.
+        color: a color that Textual can parse, behind the name in the list; None to use a color of the theme.
+        environment: a label such as `PROD`; `""` if the cluster has no label.
+        read_only: whether kgtui must not change this cluster.
     """
 
     name: str
@@ -171,33 +176,38 @@ class Session:
     """One run of the screen on one cluster.
 
     Attributes:
-        monitor: polls the cluster; None without a cluster, in which case the start screen asks for one.
-        admin: reads and changes the cluster, for actions such as delete.
-        read_only: whether all actions that change the cluster are removed from keys and palette.
-        filter: filter expression at the start.
+        target: the cluster.
+        monitor: polls the cluster. None if no cluster is open; the start screen then asks for a cluster.
+        admin: reads and changes the cluster, for actions such as delete; None if no cluster is open.
+        read_only: whether keys and palette have no actions that change the cluster.
+        filter: filter expression in the filter bar when the session starts.
         theme: name of the theme; None for the default theme.
-        keymap: keys by action id, comma separated.
-        presets: filter expressions by name.
-        themes_folder: folder of the user's own themes.
+        keymap: action id → keys that the user configured for the action, separated by commas.
+        presets: name → filter expression that the user saved under this name.
+        themes_folder: folder of the user's own themes; None if there is no such folder.
         state_folder: the folder of backups, the audit log, recordings, exports and crash reports.
-        config_file: path of the configuration file, whether it exists or not.
-        mouse: whether the screen uses the mouse; False leaves it to the terminal.
-        display: how times and marks are written; None to detect it from the terminal.
-        open_address: opens a session for an address typed on the start screen, or raises `KgtuiError`.
-        open_demo: starts the demo cluster and opens a session for it; None where there is no demo.
+        config_file: path of the configuration file; the file may not exist. None if there is no such path.
+        mouse: whether kgtui handles the mouse; if False, the terminal handles it, for example to select text.
+        display: settings for times and marks; None to detect them from the terminal.
+        open_address: opens a session on the address that the user typed on the start screen. Raises `KgtuiError` if the
+            address is invalid or no broker answers. None if addresses cannot be opened.
+        open_demo: starts the demo cluster and opens a session on it; None if the demo is not offered.
         failed_attempts: `(address, reason)` of each address that did not answer before the start screen appeared.
-        clusters: the clusters that can be opened instead; empty when none is configured.
-        open_cluster: opens a session on one of `clusters` by name, whether it answers or not, or raises `KgtuiError`;
-            None where there is no other cluster.
-        close: closes the connections of the session; called when another session takes its place.
-        replay_position: position in the recording, if the session replays one; None on a live cluster.
-        lake: folder of the recording that is replayed; None on a live cluster.
-        open_recording: opens a session on a recording, given its folder and a time as a user types it (`` for the end),
-            or raises `KgtuiError`; None where recordings cannot be opened.
-        live_session: the live session over which a recording was opened, and which continues below it.
+        clusters: the configured clusters, to which the user can switch.
+        open_cluster: opens a session on the cluster with a name of `clusters`, even if no broker answers. Raises
+            `KgtuiError` if the configuration of the cluster is invalid. None if there is no cluster to switch to.
+        close: closes the connections of the session after the app has switched to another session.
+        replay_position: position in the recording that the session replays; None on a live cluster.
+        lake: folder of the recording that the session replays; None on a live cluster.
+        open_recording: opens a session that replays a recording. Its arguments are the folder of the recording and a
+            time that the user typed (`""` for the end). Raises `KgtuiError` if folder or time are invalid. None if
+            recordings cannot be opened.
+        live_session: the live session over which this session's recording was opened. It continues to poll. None if
+            this session is live or was started as a replay.
         warnings: sentences about the cluster's configuration that the user should read.
-        monitor_task: the running task of `monitor.run()`, if it was started before the app; the app ends it.
-        recording: the recording of the cluster that is being written; None when there is none.
+        monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is cancelled when the app
+            ends. None if the app must start the monitor.
+        recording: the recording of this cluster that kgtui is writing now; None if nothing is being recorded.
     """
 
     target: Target

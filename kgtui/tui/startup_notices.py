@@ -65,9 +65,10 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Check the deletes that earlier sessions did not log as finished, then log and show their results.
+    """Show the results of deletes whose outcome earlier sessions did not write into the audit log.
 
-    A read-only session does nothing, because it may not write the log. After an error, the next start tries again.
+    The results are read from the cluster and written into the audit log. A read-only session skips this check, because
+    it must not write the audit log. If the check fails, it is repeated when kgtui starts again.
     """
     if session.admin is None or session.read_only:
         return

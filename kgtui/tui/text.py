@@ -1,4 +1,4 @@
-"""Format text from a cluster safely for the screen; format numbers, ages and times.
+"""Format numbers, ages and times, and make text from a cluster safe for the screen.
 
 Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It becomes
 `Text`, never `str`, because Textual parses a `str` as markup and a group may be called `[/red]`. Characters that could
@@ -27,7 +27,10 @@ Cut = Literal["end", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks that screens draw. Each is one cell wide in every terminal, so that columns stay aligned."""
+    """The marks that screens draw.
+
+    Each Unicode mark uses characters that are one cell wide in every terminal, so that columns stay aligned.
+    """
 
     none: str = "–"
     unknown: str = "?"
@@ -66,7 +69,7 @@ _STATE_MARKS = {
     states.NOT_READY: "not_ready",
 } | dict.fromkeys(states.REBALANCING, "rebalancing")
 
-# The role that colors a state: a `$kg-…` theme variable without the `$`.
+# State → color role of the state. A color role is a theme variable such as `$kg-ok`, written without the `$`.
 _STATE_ROLES = {
     states.STABLE: "kg-ok",
     states.EMPTY: "kg-muted",
@@ -77,13 +80,13 @@ _STATE_ROLES = {
 
 @dataclass
 class DisplaySettings:
-    """How marks and times are written.
+    """Settings for the display of marks, text and times.
 
     Attributes:
-        ascii: whether only ASCII is written; other characters of a cluster's text are escaped.
-        utc: whether times are written in UTC instead of `zone`.
-        now: returns the current time in seconds since the epoch.
-        zone: local time zone; None for the system's.
+        ascii: whether only ASCII is displayed. Other characters in text from the cluster are escaped.
+        utc: whether times are displayed in UTC instead of `zone`.
+        now: returns the current time, in seconds since the epoch.
+        zone: local time zone; None for the time zone of the system.
     """
 
     ascii: bool = False
@@ -93,7 +96,7 @@ class DisplaySettings:
 
     @property
     def marks(self) -> Marks:
-        """The marks to draw: Unicode, or ASCII."""
+        """The marks to draw: `ASCII` if only ASCII is displayed, otherwise `UNICODE`."""
         return ASCII if self.ascii else UNICODE
 
 
@@ -107,12 +110,12 @@ def display_settings() -> DisplaySettings:
 
 
 def use_display_settings(settings: DisplaySettings) -> None:
-    """Use these display settings in the current task and in tasks that it starts; the app calls it before it draws."""
+    """Use display settings in the current task and in all tasks that it starts from now on."""
     _display_settings.set(settings)
 
 
 def marks() -> Marks:
-    """Return the marks to draw: Unicode, or ASCII."""
+    """Return the marks of the current display settings."""
     return display_settings().marks
 
 
@@ -120,9 +123,9 @@ def marks() -> Marks:
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
-    """Return a cluster's string with control characters made visible, cut to `width` cells; `–` for None.
+    """Return a string from a cluster with escaped control characters, cut to `width` cells. None is shown as `–`.
 
-    The result may still contain markup: pass it only to code that takes it literally (`Text`, `Strip`, a clipboard).
+    The result may still contain markup. Pass it only to code that does not parse markup (`Text`, `Strip`, a clipboard).
     """
     if value is None:
         return marks().none
@@ -136,17 +139,23 @@ def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> s
 
 
 def cell(value: str | None, width: int | None = None, *, style: str = "", cut: Cut = "end") -> Text:
-    """Return a cluster's string as `Text` that is never parsed as markup, cut to `width` cells; `–` for None."""
+    """Return a string from a cluster as `Text`, which Textual never parses as markup, cut to `width` cells.
+
+    None is shown as `–`.
+    """
     return Text(plain(value, width, cut=cut), style=style, no_wrap=True, end="")
 
 
 def label(*parts: str | Text | tuple[str, str]) -> Text:
-    """Join our own strings, `(string, style)` pairs and `Text` into one line; nothing is parsed as markup."""
+    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line. Nothing is parsed as markup."""
     return Text.assemble(*parts, no_wrap=True, end="")
 
 
 def dotted(words: str) -> str:
-    """Return strings that are joined by ` · ` as text for the screen, with the separator in ASCII where needed."""
+    """Make a string that consists of parts joined by ` · ` safe for the screen.
+
+    If only ASCII is displayed, the separator becomes ` - `.
+    """
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
@@ -163,7 +172,7 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut text that came through `plain` to `width` cells, with an ellipsis at the end or in the middle."""
+    """Cut a string that `plain` has returned to `width` cells, with an ellipsis at the end or in the middle."""
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -187,14 +196,17 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop leading combining marks: without its letter, such a mark would be drawn over the ellipsis.
+    # Drop combining marks at the start. Their letter was cut off, so that they would be drawn over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut or fill text that came through `plain` to exactly `width` cells; `right` aligns it to the right."""
+    """Cut a string that `plain` has returned, or fill it with blanks, to exactly `width` cells.
+
+    With `right`, the blanks are added on the left, so that the string is aligned to the right.
+    """
     shown = fit(shown, width)
     blanks = " " * (width - (len(shown) if shown.isascii() else cell_len(shown)))
     return blanks + shown if right else shown + blanks
@@ -206,12 +218,12 @@ _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
 def exact(value: int | None) -> str:
-    """Format a number with all digits, such as `1,284`; `–` for None."""
+    """Format a number with all digits, such as `1,284`. None is formatted as `–`."""
     return marks().none if value is None else f"{value:,}"
 
 
 def short(value: int | None) -> str:
-    """Format a number in at most six cells, such as `312`, `18.2k` or `1.2M`; `–` for None."""
+    """Format a number in at most six cells, such as `312`, `18.2k` or `1.2M`. None is formatted as `–`."""
     if value is None:
         return marks().none
     if value < 0:
@@ -226,14 +238,23 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, unknown: int = 0) -> str:
-    """Format a sum of lags: `18.2k`, or `≥ 4.1k` if some parts are unknown, `?` if all are, `–` if there is no lag."""
+    """Format a sum of lags, such as `18.2k`.
+
+    Args:
+        value: the sum of the known lags; None if no lag is known.
+        unknown: number of partitions whose lag is unknown. If it is not 0, the result is a lower bound, `≥ 4.1k`, or
+            `?` if `value` is None. If it is 0 and `value` is None, there is no lag, and the result is `–`.
+    """
     if value is None:
         return marks().unknown if unknown else marks().none
     return (marks().at_least if unknown else "") + short(value)
 
 
 def percent_of(part: int, whole: int) -> str:
-    """Format a fraction such as `96%`; `100%` and `0%` only if it is exactly all or nothing."""
+    """Format a fraction as a percentage, such as `96%`.
+
+    It is rounded to `100%` or `0%` only if `part` is exactly the whole or nothing. If `whole` is 0, the result is `–`.
+    """
     if whole <= 0:
         return marks().none
     percent = round(100 * part / whole)
@@ -248,7 +269,7 @@ def percent_of(part: int, whole: int) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """Format a duration in its largest unit, such as `12 s`, `3 min`, `2 h` or `5 d`; `–` for None."""
+    """Format a duration in its largest unit, such as `12 s`, `3 min`, `2 h` or `5 d`. None is formatted as `–`."""
     if seconds is None:
         return marks().none
     seconds = max(0.0, seconds)
@@ -259,26 +280,29 @@ def age(seconds: float | None) -> str:
 
 
 def ago(at: float | None) -> str:
-    """Format the time that has passed since `at`, in seconds since the epoch; `–` for None."""
+    """Format the time that has passed since `at`, in seconds since the epoch. None is formatted as `–`."""
     return age(None if at is None else display_settings().now() - at)
 
 
 def milliseconds(value: float | None) -> str:
-    """Format milliseconds, such as `84 ms` or `1.4 s`; `–` for None."""
+    """Format a duration in milliseconds, such as `84 ms` or `1.4 s`. None is formatted as `–`."""
     if value is None:
         return marks().none
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
 
 
 def to_datetime(at: float) -> datetime:
-    """Return a time, in seconds since the epoch, in UTC or local time as the user chose."""
+    """Convert a time in seconds since the epoch into UTC or local time, as the user has chosen."""
     settings = display_settings()
     utc = datetime.fromtimestamp(at, UTC)
     return utc if settings.utc else utc.astimezone(settings.zone)
 
 
 def clock(at: float | None, *, offset: bool = False) -> str:
-    """Format a time of day: `10:04:23`, or with its offset `10:04:23 +01:00` or `10:04:23 UTC`; `–` for None."""
+    """Format a time of day, such as `10:04:23`. None is formatted as `–`.
+
+    With `offset`, the offset from UTC is added: `10:04:23 +01:00` or `10:04:23 UTC`.
+    """
     if at is None:
         return marks().none
     local = to_datetime(at)
@@ -289,7 +313,7 @@ def clock(at: float | None, *, offset: bool = False) -> str:
 
 
 def date(at: float | None) -> str:
-    """Format a date with time and offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
+    """Format a date with time and offset, such as `2026-11-21 10:04:23 +01:00`. None is formatted as `–`."""
     return marks().none if at is None else f"{to_datetime(at):%Y-%m-%d} {clock(at, offset=True)}"
 
 
@@ -297,10 +321,10 @@ def date(at: float | None) -> str:
 
 
 def state_mark(state: str | None) -> str:
-    """Return the one-cell mark of a group state; `?` if the state is unknown or new to this version."""
+    """Return the one-cell mark of a group state; `?` if the state was not reported or kgtui does not know it."""
     return getattr(marks(), _STATE_MARKS.get(state or "", "odd"))  # type: ignore[no-any-return]
 
 
 def state_role(state: str | None) -> str:
-    """Return the role that colors a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
+    """Return the color role of a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
     return _STATE_ROLES.get(state or "", "kg-muted")

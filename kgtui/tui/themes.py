@@ -1,4 +1,4 @@
-"""Read theme files, which define colors by role; an invalid file does not prevent the others from loading."""
+"""Read theme files, which define colors by role. An invalid file does not prevent other files from loading."""
 
 from __future__ import annotations
 
@@ -30,21 +30,27 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """A theme file that is invalid, with the reason."""
+    """A theme file that is invalid, and the reason why."""
 
     path: Path
     reason: str
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the themes shipped with kgtui, in the installed package or at the top of a checkout."""
+    """Return the folder of the themes that are shipped with kgtui.
+
+    In an installed package, this folder is inside the package; in a checkout of the repository, it is at the top.
+    """
     here = Path(__file__).resolve().parents[1]
     installed = here / "themes"
     return installed if installed.is_dir() else here.parent / "themes"
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return the themes in these folders and the invalid files. The last of several themes with the same name wins."""
+    """Return the themes in these folders, and the invalid files.
+
+    If several themes have the same name, the last of them is returned.
+    """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
     for path in _files(folders):
@@ -64,7 +70,7 @@ def _files(folders: Iterable[Path | None]) -> Iterator[Path]:
 
 
 def read(path: Path) -> Theme:
-    """Read one theme file. Raises `ConfigError` with what is wrong in it."""
+    """Read one theme file. Raises `ConfigError` with the reason if the file is invalid."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -73,7 +79,12 @@ def read(path: Path) -> Theme:
 
 
 def theme_of(table: dict[str, Any], stem: str) -> Theme:
-    """Return the theme of a TOML table; without a `name` in it, `stem` is the name. Raises `ConfigError`."""
+    """Convert a TOML table into a theme. Raises `ConfigError` if the table is invalid.
+
+    Args:
+        table: the contents of a theme file.
+        stem: name of the theme if the table has no key `name`.
+    """
     known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)
     if unknown:
@@ -153,7 +164,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return the colors of roles for themes that do not define them, such as Textual's own themes."""
+    """Return the colors that kgtui's roles have in themes that do not define these roles, such as Textual's themes."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -47,11 +47,11 @@ HOSTILE = (
     "[/red]", "[bold]x", "evil\x1b[31m", "two\nlines", "bidi\u202egnirts", "zero\u200bwidth", "smile\U0001f600",
     "\u65e5\u672c\u8a9e", "a" * 249, "b" * 32_000, "[@click=app.quit]quit[/]", "\\[escaped", "%s{0}", "",
 )  # fmt: skip
-"""Group ids that can break terminal programs."""
+"""Group ids that break a program which draws them unchanged: markup, control characters, wide and long text."""
 
 
 def sample_snapshot(**fields: Any) -> Snapshot:
-    """Return a snapshot of ten groups of all types; one of them is read in full."""
+    """Return a snapshot of ten groups of all types. Members and offsets are known only of `payments.settle`."""
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
     return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
 
@@ -63,7 +63,7 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
 
 
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
-    """Return the app on a snapshot, and the monitor that publishes newer ones."""
+    """Return an app that shows a snapshot, and a monitor with which a test publishes newer snapshots."""
     monitor = ScriptedMonitor(snapshot)
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields)), monitor
 
@@ -98,7 +98,7 @@ def rows(app: KgtuiApp) -> list[str]:
 
 
 def screen_words(app: KgtuiApp) -> str:
-    """Return the text of the whole screen in one line, without frames, to find text that is wrapped."""
+    """Return the text of the whole screen without frames and line breaks, so that wrapped text can be found in it."""
     return " ".join(re.sub("[│▌▊▐▎╭╮╰╯─]", " ", screen_text(app)).split())
 
 

@@ -1,4 +1,4 @@
-"""Snapshots with the health of groups, for tests of how the screen shows it."""
+"""Snapshots with the health of groups, for tests of the places where the screen shows the health of a group."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ READ_INTERVAL = 5.0
 
 
 def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) -> Snapshot:
-    """Return a snapshot with the health of a group.
+    """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: how the group consumes; `new` means that it was observed only for a short time.
-        ago: seconds from the last read of the group until now.
+        habit: how the group has consumed until now; `new` means that it was read too few times for a verdict.
+        ago: time since the last read of the group, in seconds.
     """
     listing = snapshot.groups[group]
     description = GroupDescription(
@@ -46,6 +46,6 @@ def _health(description: GroupDescription, topic: str, habit: Habit, ago: float)
 
 
 def unhealthy_snapshot() -> Snapshot:
-    """Return a snapshot with one stuck group, one slow group and one healthy group; the others are not observed."""
+    """Return a snapshot with one stuck, one slow and one healthy group. The health of all other groups is unknown."""
     snapshot = with_health(sample_snapshot(), "payments.settle", "stuck")
     return with_health(with_health(snapshot, "orders.export", "slow"), "orders.enrich", "well")

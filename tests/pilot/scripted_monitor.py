@@ -37,7 +37,13 @@ def snapshot_of(
     serial: int = 1,
     **fields: object,
 ) -> Snapshot:
-    """Return a snapshot of these groups; the lag of groups in `lags` has been read by the sweep."""
+    """Return a snapshot of the groups in `rows`.
+
+    Args:
+        lags: group id → lag that the background sweep has read.
+        summaries: group id → summary that the background sweep has read, for tests that need more than the lag.
+        faults: node id of a broker → error of its last request.
+    """
     groups: dict[str, Listing] = {}
     shared: dict[Listing, Listing] = {}
     lists: dict[Listing, list[str]] = defaultdict(list)
@@ -69,13 +75,13 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
-    """Return the summary that the sweep keeps of a group."""
+    """Return a summary of a group, as the background sweep stores it in snapshots."""
     index = encode_member_index({"client": ["client"], "host": ["/10.0.0.1"], "member": ["m-1"]})
     return Summary(members, lag, unknown, 1, topics, index, NOW - 3)
 
 
 def many_groups(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
-    """Return rows of a number of groups, most of them consumer groups and Stable."""
+    """Return the rows of many groups. Every 50th is a Connect group; of each 1,000, the fraction `stable` is Stable."""
     rows: list[Row] = []
     for number in range(count):
         state = "Stable" if number % 1000 < stable * 1000 else "Empty"
@@ -85,7 +91,7 @@ def many_groups(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Ro
 
 
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """Return a snapshot in which one group is read in full."""
+    """Return a copy of a snapshot in which members and offsets of one group are known."""
     listing = snapshot.groups[group]
     all_members = tuple(
         Member(
@@ -119,7 +125,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A monitor whose snapshots are published by the test. It records what the screen asks for."""
+    """A monitor with which a test publishes snapshots. It records the calls of the screen in its attributes."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
     """Return the app with a group that has been observed for twenty minutes."""
     monitor = ScriptedMonitor(sample_snapshot())
-    monitor.series = sample_history.session()
+    monitor.series = sample_history.live_samples()
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields))
 
 

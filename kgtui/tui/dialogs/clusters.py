@@ -35,7 +35,9 @@ CONFIG_EXAMPLE = """\
 """Example of clusters in `config.toml`."""
 
 MAX_WIDTH = 100
-FRAME_WIDTH = 6  # border, padding and scroll bar
+"""Maximum width of the dialog, in cells."""
+FRAME_WIDTH = 6
+"""Width of border, padding and scroll bar together, in cells."""
 
 
 class ClusterDialog(ModalScreen["Session | None"]):
@@ -152,10 +154,10 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
 
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
-    """Return a heading and a row per cluster; the open cluster is marked, and names look as in the header.
+    """Return a heading and one row per cluster. Each cluster's name has the same color as in the screen's header.
 
     Args:
-        open_name: name of the open cluster.
+        open_name: name of the open cluster, whose row is marked.
         width: cells per row.
     """
     badges = [_badge(choice) for choice in clusters]
@@ -180,7 +182,7 @@ def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) 
 
 
 def _badge(choice: ClusterChoice) -> tuple[str, str]:
-    """Return name and environment of a cluster with their style, as the header shows them."""
+    """Return the text (name and environment) and the style with which the screen's header shows a cluster."""
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
     color = parse_color(choice.color)
     style = f"bold {color.get_contrast_text(1.0).hex6} on {color.hex6}" if color is not None else "bold"

@@ -20,7 +20,7 @@ class CopiedDialog(ModalScreen[None]):
 
     Args:
         copied: the copied text.
-        note: a remark about it, or empty.
+        note: a remark about the copied text; `""` if there is nothing to remark.
     """
 
     DEFAULT_CSS = """

@@ -1,7 +1,7 @@
-"""The delete dialogs: what will be lost and what to type to confirm; then the result for each group.
+"""The delete dialogs: the first shows what will be lost and asks for confirmation, the second shows the results.
 
-A dialog is about the groups for which it was opened, whatever is selected later. `kgtui.actions` plans and executes the
-delete, and describes each group again immediately before the request is sent.
+A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later.
+`kgtui.actions` plans and executes the delete, and describes each group again immediately before the request is sent.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Number of lines of the dialog that are not about the group: frame, title, question, fields, status, buttons."""
+"""Height of the dialog without the details of the group, in lines: frame, title, question, fields, status, buttons."""
 
 _SECOND_CONFIRMATION = "irreversible"
-"""The word to type in addition when a delete cannot be undone."""
+"""The word that the user must type into a second field if the delete cannot be undone."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
@@ -58,7 +58,8 @@ class DeleteDialog(ModalScreen[Results | None]):
     Args:
         session: its admin is used to delete, and its state folder for backups and the audit log.
         groups: ids of the groups to delete.
-        last_commits: time of each group's last commit, where it is known, by group id in seconds since the epoch.
+        last_commits: group id → time of the group's last commit, in seconds since the epoch. Groups whose last commit
+            is unknown are left out.
     """
 
     DEFAULT_CSS = """
@@ -108,7 +109,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.results = results
 
     class Failed(Message):
-        """Posted when the cluster did not answer, so no delete request was sent."""
+        """Posted when the plan or the delete failed before any delete request was sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -184,7 +185,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed])
         question = f"Type {self._challenge.what} to delete {'it' if len(allowed) == 1 else 'them'}:\n"
-        # The text is printable ASCII already. Escaping its backslashes again would ask the user for a different text.
+        # The text that the user must type is printable ASCII already. If its backslashes were escaped again, the user
+        # would see another text than the one to type.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.set_class(message.plan.irreversible, "-irreversible")
         self.add_class("-asking")
@@ -210,7 +212,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Confirmation
 
     def on_key(self, event: events.Key) -> None:
-        """Put typed characters into the text field, although Cancel has the focus."""
+        """Put typed characters into the text field while a button has the focus; at first, Cancel has it."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return
@@ -266,7 +268,7 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     @on(Finished)
     def _show_results(self, message: Finished) -> None:
-        """Show the results over this dialog, which is dismissed with them when they are closed."""
+        """Open the dialog with the results. When the user closes it, dismiss this dialog with the same results."""
         self.deleting = False
         self.add_class("-done")
         if self._session.monitor is not None:
@@ -288,11 +290,11 @@ class DeleteDialog(ModalScreen[Results | None]):
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a delete for each group, the worst first, and the paths of backups and audit log.
+    """Shows the result of a delete for each group, failures first, and the paths of the backups and the audit log.
 
     Args:
         results: the results of the delete.
-        folder: folder of backups and audit log.
+        folder: folder with the backups and the audit log.
     """
 
     DEFAULT_CSS = """

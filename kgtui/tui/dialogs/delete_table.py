@@ -35,7 +35,7 @@ _STATUS_ROLES = {
     DeletionStatus.FAILED: ERROR,
     DeletionStatus.UNCERTAIN: ERROR,
 }
-"""Colors of results."""
+"""Color role of each deletion status."""
 
 _WORST_FIRST = (
     DeletionStatus.UNCERTAIN,
@@ -48,12 +48,12 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class DeleteRow:
-    """One group in a delete dialog.
+    """One row of the table in a delete dialog: one group.
 
     Attributes:
-        status: what will happen to the group, or the result.
-        role: color of the status.
-        details: what will be lost, or the reason for the status.
+        status: `delete` or `refused` before the delete, and the result afterwards, such as `deleted`.
+        role: color role of the status.
+        details: what will be lost, why the delete is refused or failed, or the name of the backup.
     """
 
     group: str
@@ -64,7 +64,7 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of a delete dialog's table, with a title for the last one."""
+    """Return the columns of a delete dialog's table. The last column shows the details."""
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -85,7 +85,7 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 
 def plan_rows(made: Plan) -> list[DeleteRow]:
-    """Return the rows of a plan: first the groups that will be deleted, then those that are refused."""
+    """Return the rows of a plan: first the groups that will be deleted, then the groups that must not be deleted."""
     allowed = [
         DeleteRow(
             line.group,
@@ -101,7 +101,7 @@ def plan_rows(made: Plan) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return the rows of results, the worst first."""
+    """Return one row per result: uncertain and failed deletes first, successful deletes last."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -131,11 +131,12 @@ def plan_summary(made: Plan, folder: StateFolder) -> Content:
 
 
 def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int) -> Content:
-    """Return what a user should know before one group is deleted, or why it is refused.
+    """Return the details of the only group in a dialog: what will be lost, or why the group must not be deleted.
 
     Args:
+        line: the group's line of the plan.
         folder: state folder with the backups.
-        commands: equivalent Kafka commands.
+        commands: Kafka commands that delete the same group.
         width: cells per line.
     """
     if not isinstance(line, Allowed):

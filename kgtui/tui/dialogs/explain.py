@@ -49,11 +49,11 @@ def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[t
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations about one subject; they do not change while the dialog is open.
+    """Shows explanations of one subject. The explanations do not change while the dialog is open.
 
     Args:
         subject: title of the dialog, for example a group id.
-        explanations: shown one below the other.
+        explanations: the explanations, from top to bottom.
     """
 
     DEFAULT_CSS = """
@@ -87,10 +87,10 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog about a group's faults, missing numbers and state.
+        """Create a dialog that explains a group's faults, missing numbers and state.
 
         Args:
-            refused: `(action, reason)` of an unavailable action, to explain as well.
+            refused: `(action, reason)` of an unavailable action, which is explained first; None if there is none.
         """
         explanations = explain_group(snapshot, group)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

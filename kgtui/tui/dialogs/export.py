@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ExportDialog(ModalScreen["Path | None"]):
-    """Asks for the format and writes the file. Dismissed with its path, or None if nothing was written.
+    """Asks for the format and writes the file. Dismissed with the path of the file, or None if nothing was written.
 
     Args:
         snapshot: data to export; snapshots that arrive later are ignored.

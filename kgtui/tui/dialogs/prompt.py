@@ -21,7 +21,7 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """The progress of a dialog, or an error in it; hidden while it is empty."""
+    """A line that shows the progress of a dialog or an error. The line is hidden while it has no text."""
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }
@@ -32,7 +32,7 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a role; an empty one hides the line. Line breaks are kept."""
+        """Show a message in the color of a role. Line breaks are kept; an empty message hides the line."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))
@@ -81,11 +81,14 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return what the keys do, a few words per key."""
+        """Return one hint per key, such as `enter submits`."""
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:
-        """Return the dialog's result for the text in the fields, or raise an error with the reason it is invalid."""
+        """Return the dialog's result, computed from the text in the fields.
+
+        Raises `KgtuiError`, `OSError` or `RuntimeError` with a message for the user if the text is invalid.
+        """
         raise NotImplementedError
 
     @on(Input.Submitted)

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
     from kgtui.tui.session import ReplayPosition, Session
 
-TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m before the end"
+TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
 TYPING_PAUSE = 0.2
-"""Delay between the last typed character and the read of the folder, in seconds."""
+"""Delay between the last typed character and the read of the folder, in seconds.
+
+The delay prevents a read from disk after each character.
+"""
 
 
 class RecordDialog(TextPrompt[None]):
@@ -85,18 +88,18 @@ def _usable_folder(folder: str) -> Path:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time; dismissed with a session on the recording, or None.
+    """Asks for a recording and a time, and opens the recording. Dismissed with its session, or None if it was closed.
 
     Args:
         session: session of the live screen.
-        lake: initial folder; None for the lake of the session.
-        at: initial time, in seconds since the epoch; None for the end of the recording.
+        lake: initial text of the folder field; None for the folder that `lake_of` returns for the session.
+        at: initial value of the time field, in seconds since the epoch; None to leave the field empty.
     """
 
     PROMPT_TITLE = "Open a recording"
     ABOUT = (
-        "Shows this screen as it was at a recorded time; nothing can be changed there. Press [ and ] to step through"
-        " it, and L, or esc in the tree, to return to the live cluster."
+        "Shows this screen as it was at a recorded time. In a recording, nothing can be changed. [ and ] go to the"
+        " previous and the next poll. L, or esc in the tree, returns to the live cluster."
     )
     NO_LAKE = "This cluster has no recording yet; press R to record it, or type a folder that kgtui record wrote."
 
@@ -122,7 +125,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         yield Input(str(self._lake.path), placeholder="a folder", compact=True, id="lake")
         yield Static(id="span", classes="note", markup=False)
         yield Static("Time", classes="note", markup=False)
-        yield Input(time, placeholder=f"{TIME_EXAMPLES}; empty for the end", compact=True, id="time")
+        yield Input(time, placeholder=f"{TIME_EXAMPLES}; empty: the end", compact=True, id="time")
 
     def key_hints(self) -> tuple[str, ...]:
         """Return hints for the keys enter, tab and escape."""
@@ -139,7 +142,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Focus the time; if no lake was chosen and the default one does not exist, focus the folder."""
+        """Focus the time field. If only the default folder is known and it is no lake, focus the folder field."""
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()
@@ -168,7 +171,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
             span.update(Content(_span_text(first, last)))
 
     async def submit(self) -> Session | None:
-        """Open the recording. Raises `KgtuiError` or `OSError` if folder or time are invalid."""
+        """Open the recording. Raises `KgtuiError` or `OSError` if the folder or the time is invalid."""
         open_recording, lake = self._session.open_recording, self.lake.value.strip()
         if open_recording is None:
             return None
@@ -179,10 +182,10 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the recording on the screen and goes there; dismissed with True, or None.
+    """Asks for a time in the recording on the screen, and goes there. Dismissed with True, or None if it was closed.
 
     Args:
-        position: position in the recording, which is moved.
+        position: the position in the recording; the dialog moves it.
     """
 
     PROMPT_TITLE = "Go to a time"
@@ -202,7 +205,7 @@ class TimeDialog(TextPrompt[bool]):
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:
-        """Go to the time. Raises `KgtuiError` if it is invalid."""
+        """Go to the time in the field. Raises `KgtuiError` if the time is invalid."""
         await self._position.go_to(self.query_one(Input).value)
         return True
 

@@ -4,5 +4,6 @@
 from it. To add an action, write its function and its `Action` into the module of its section: `navigation` (Move and
 Find), `view`, `replay` (actions that need a recording, or lead to one), `group` (Act) or `program`.
 
-Imports the parts of the screen, but neither the main screen nor the app, which import this package.
+This package imports the parts of the screen, but neither the main screen nor the app, because these two import this
+package.
 """

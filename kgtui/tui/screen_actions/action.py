@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ActionContext:
-    """What decides whether an action is available.
+    """The values from which an action decides whether it is available.
 
     Attributes:
-        session: the cluster and the user's settings.
+        session: the session with the cluster and the user's settings.
         snapshot: the data on the screen.
-        group: id of the selected group; None without one.
+        group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time in seconds since the epoch, to compute the age of data; None for the time of the snapshot.
+        now: current time, in seconds since the epoch, from which the age of data is computed. None means that the age
+            is computed from the time of the snapshot.
     """
 
     session: Session
@@ -33,12 +34,12 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None: an action with this check is always available."""
+    """Return None, because an action with this check is always available."""
     return None
 
 
 def needs_group(context: ActionContext) -> str | None:
-    """Return why an action on the selected group is unavailable; None when a group is selected."""
+    """Return the reason why an action that needs a selected group is unavailable; None if a group is selected."""
     return "put the cursor on a group first" if context.group is None else None
 
 
@@ -47,22 +48,22 @@ class Action:
     """One action of the main screen.
 
     Attributes:
-        id: name in the user's keymap, and argument of `MainScreen.run_action_by_id`.
-        keys: Textual's names of the keys, comma separated.
-        shown_keys: the same keys as the help shows them, separated by blanks.
-        name: one or two words, for footer and palette.
-        help: one sentence, for help, palette and tooltips.
-        section: heading in the help.
-        run: performs the action on the screen.
-        unavailable: returns why the action is unavailable now, or None when it is available.
-        footer: position in the footer of a live cluster, from 1; 0 leaves it out. The highest positions disappear first
-            on a narrow screen.
-        replay_footer: position in the footer of a recording, from 1; 0 leaves it out.
-        writes: whether the action changes the cluster; a read-only session does not have it.
-        in_palette: whether the command palette offers it.
-        exists: returns whether a session has the action at all in footer and palette.
-        everywhere: whether the key works on every screen, and while a text field has the focus. The function must then
-            accept any screen.
+        id: identifies the action in the user's keymap and in calls of `MainScreen.run_action_by_id`.
+        keys: the default keys, separated by commas, in Textual's notation, such as `left_square_bracket`.
+        shown_keys: the default keys, separated by blanks, as the help shows them, such as `[`.
+        name: a name of one or two words, for footer and palette.
+        help: a description in one sentence, for help, palette and tooltips.
+        section: the section of the help in which the action is listed.
+        run: the function that performs the action on a screen.
+        unavailable: a function that returns the reason why the action is unavailable now; None if it is available.
+        footer: position in the footer of a live cluster, counted from 1. 0 means that the footer does not show the
+            action. On a narrow screen, the actions with the highest positions are left out first.
+        replay_footer: position in the footer of a recording, with the same meaning as `footer`.
+        writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
+        in_palette: whether the command palette offers the action.
+        exists: a function that returns whether footer and palette of a session may offer the action.
+        everywhere: whether the key works on every screen, also while a text field has the focus. The function `run`
+            must then accept any screen.
     """
 
     id: str
@@ -81,6 +82,6 @@ class Action:
     everywhere: bool = False
 
     def keys_in(self, keymap: Mapping[str, str]) -> str:
-        """Return the keys as the help shows them, separated by blanks, after the user's remapping."""
+        """Return the action's keys in a user's keymap, separated by blanks, as the help shows them."""
         remapped = keymap.get(self.id)
         return self.shown_keys if remapped is None else " ".join(key.strip() for key in remapped.split(","))

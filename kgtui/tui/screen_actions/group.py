@@ -55,7 +55,8 @@ def _copy_command(screen: ClusterScreen) -> None:
 
 
 def _export(screen: ClusterScreen) -> None:
-    # This is imported here and not at startup, because the first frame does not need the file writers.
+    # The dialog is imported here and not at startup, because it imports the file writers, and the first frame does not
+    # need them.
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:
@@ -79,9 +80,9 @@ ACTIONS: tuple[Action, ...] = (
     _ActAction(id="copy", keys="y", shown_keys="y", name="Copy id", run=_copy_id, footer=6, replay_footer=9,
                unavailable=needs_group, help="Copy the group id."),
     _ActAction(id="copy-command", keys="Y", shown_keys="Y", name="Copy command", run=_copy_command,
-               unavailable=needs_group, help="Copy the Kafka command that shows the same data."),
+               unavailable=needs_group, help="Copy the Kafka command that shows the data of the pane."),
     _ActAction(id="export", keys="x", shown_keys="x", name="Export", run=_export, unavailable=needs_group,
-               help="Write the group and its surroundings to a file, as Markdown or JSON."),
+               help="Write the group, its brokers and the groups on its topics to a file, as Markdown or JSON."),
     _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain, footer=9, replay_footer=10,
                unavailable=needs_group, help="Explain the state and the problems of the group, and what to do."),
 )  # fmt: skip

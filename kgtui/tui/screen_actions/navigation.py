@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Move in the tree. If another widget has the focus, run the first of these Textual actions that the widget has."""
+    """Call `in_tree` if the tree has the focus. Otherwise run an action of the widget that has the focus.
+
+    The first action of `actions_elsewhere` that the widget implements is run.
+    """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:
         in_tree()
@@ -131,7 +134,7 @@ ACTIONS: tuple[Action, ...] = (
     _MoveAction(id="expand", keys="right", shown_keys="right", name="Expand",
                 help="Expand the node; on an expanded node, go to its first row.", run=_expand),
     _MoveAction(id="collapse", keys="left", shown_keys="left", name="Collapse",
-                help="Collapse the node; on a group, go to its node.", run=_collapse),
+                help="Collapse the node; on a group, go to the node above it.", run=_collapse),
     _MoveAction(id="open", keys="enter", shown_keys="enter", name="Open",
                 help="Expand or collapse a node; on a group, go to its panes.", run=_open),
     _MoveAction(id="switch", keys="tab", shown_keys="tab", name="Tree or pane",

@@ -31,7 +31,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 def _show_recording(screen: ClusterScreen) -> None:
     """Show in the header that a recording began or ended."""
-    if screen.query("GroupTree"):  # not while the screen is being removed
+    if screen.query("GroupTree"):  # A screen that is being removed has no widgets to draw.
         screen.draw_bars()
 
 
@@ -51,7 +51,8 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # The help screen shows the table of actions, which imports this module, so it is opened by the main screen.
+    # The main screen opens the help screen. This module cannot import the help screen, because the help screen imports
+    # the table of actions, and the table imports this module.
     screen.post_message(HelpRequested())
 
 

@@ -24,10 +24,13 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds that can be chosen with + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Seconds between two steps while a recording plays."""
+"""Time between two updates of the screen while a recording plays, in seconds."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause between two steps while a recording plays, in seconds. Keys are handled in it if the disk is slow."""
+"""Minimum pause between two updates while a recording plays, in seconds.
+
+If reads from the disk take longer than `PLAY_INTERVAL`, keys are still handled during this pause.
+"""
 
 
 # Open a recording, and return to the live cluster
@@ -89,7 +92,10 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
 
 
 def go_to_time(screen: ClusterScreen, at: float) -> None:
-    """Go to a time of the recording, in seconds since the epoch; on a live cluster, offer to open a recording at it."""
+    """Go to a time of the recording, in seconds since the epoch.
+
+    On a live cluster, open the dialog that opens a recording, with this time filled in.
+    """
 
     async def seek(position: ReplayPosition) -> bool:
         await position.seek(at)
@@ -102,11 +108,11 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
     if why is None:
         _open_recording(screen, at)
     else:
-        screen.toast(f"only a recording can show another time: {why}")
+        screen.toast(f"an earlier time can be shown only from a recording: {why}")
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Move to another poll in a worker, and show it; show the message `at_the_end` if there is no such poll."""
+    """Move to another poll in a worker, and show the poll. If `move` finds no poll, show the message `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return
@@ -225,7 +231,7 @@ def _needs_recording_or_lake(context: ActionContext) -> str | None:
 
 def _needs_live_session(context: ActionContext) -> str | None:
     if context.session.live_session is None:
-        return "there is no live cluster to return to; t opens a recording over one"
+        return "there is no live cluster to return to; L works only in a recording that t opened"
     return None
 
 
@@ -234,12 +240,11 @@ _ReplayAction = partial(Action, section="Replay")
 ACTIONS: tuple[Action, ...] = (
     _ReplayAction(id="time", keys="t", shown_keys="t", name="Time", run=_ask_for_time, replay_footer=2,
                   unavailable=_needs_recording_or_lake,
-                  help="On a live cluster, open a recording on the same screen at a time that you type; in a "
-                       "recording, go to a time that you type."),
+                  help="Show the time that you type; on a live cluster, this opens a recording."),
     _ReplayAction(id="live", keys="L", shown_keys="L", name="Live", run=_return_to_live, replay_footer=6,
                   unavailable=_needs_live_session, exists=lambda session: session.live_session is not None,
-                  help="Return from a recording opened with t to the live cluster; esc does the same when nothing else "
-                       "is left to close."),
+                  help="Return to the live cluster from a recording that t opened; esc does the same when there is "
+                       "nothing else to close."),
     _ReplayAction(id="earlier", keys="left_square_bracket", shown_keys="[", name="Earlier", run=_earlier,
                   replay_footer=3, unavailable=_needs_recording, help="In a recording: go back one poll."),
     _ReplayAction(id="later", keys="right_square_bracket", shown_keys="]", name="Later", run=_later,
@@ -252,10 +257,10 @@ ACTIONS: tuple[Action, ...] = (
                   help="In a recording: go forward to the next change of the group."),
     _ReplayAction(id="play", keys="P", shown_keys="P", name="Play", run=toggle_play, replay_footer=5,
                   unavailable=_needs_recording,
-                  help="In a recording: play it, or stop; p does the same, + and - change the speed."),
+                  help="In a recording: play it, or stop playing; p does the same, + and - change the speed."),
     _ReplayAction(id="remember", keys="m", shown_keys="m", name="Remember", run=_remember_time,
                   unavailable=_needs_recording, help="In a recording: remember this time for a comparison."),
     _ReplayAction(id="compare", keys="M", shown_keys="M", name="Compare", run=_compare, unavailable=_needs_recording,
-                  help="In a recording: show what joined, left, moved and grew between the remembered time and this "
-                       "one."),
+                  help="In a recording: compare groups, members, owners and lag at this time and at the remembered "
+                       "time."),
 )  # fmt: skip

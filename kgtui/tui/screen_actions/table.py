@@ -28,11 +28,11 @@ ACTIONS: tuple[Action, ...] = (
 )
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
-"""Headings of the help, in their order."""
+"""Headings of the help, from top to bottom."""
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:
-    """Return the actions of a session. A read-only session has no actions that change the cluster."""
+    """Return the actions that a session offers. A read-only session offers no actions that change the cluster."""
     return tuple(action for action in ACTIONS if not (read_only and action.writes))
 
 
@@ -45,7 +45,7 @@ def why_unavailable(action_id: str, context: ActionContext) -> str | None:
 
 
 def in_footer(session: Session) -> tuple[Action, ...]:
-    """Return the actions in the footer of a session, in their order."""
+    """Return the actions in the footer of a session, from left to right."""
     replaying = session.replay_position is not None
     positions = [
         (action.replay_footer if replaying else action.footer, action)
@@ -65,7 +65,7 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the main screen; with `everywhere`, those of the app."""
+    """Return the key bindings of the main screen or, with `everywhere`, the bindings of the app."""
     from textual.binding import Binding
 
     return [
@@ -76,7 +76,7 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return the ids in a user's keymap that no action has, sorted."""
+    """Return the ids in a user's keymap for which there is no action, sorted."""
     return sorted(set(keymap) - set(BY_ID))
 
 

@@ -90,14 +90,14 @@ ACTIONS: tuple[Action, ...] = (
                     run=partial(_bring_pane, entry.id))
         for entry in PANES
     ),
-    _ViewAction(id="only", keys="l", shown_keys="l", name="Only open points",
+    _ViewAction(id="only", keys="l", shown_keys="l", name="Hide rows",
                 run=lambda screen: screen.detail.pane.action_only(),
-                help="Show only open points: partitions with lag in Offsets, unowned and moving partitions in "
-                     "Assignments, only the log in History; press again to show everything."),
+                help="Show only partitions with lag (Offsets), only unowned and moving partitions (Assignments), or "
+                     "only the log of changes (History); press again to show everything."),
     _ViewAction(id="view", keys="v", shown_keys="v", name="Next view",
                 run=lambda screen: screen.detail.pane.action_view(),
-                help="In Assignments, show a list, a grid with members, or partitions by member, host or rack; in "
-                     "History, show one hour, six hours, a day or a quarter of an hour."),
+                help="Go to the next view: in Assignments a list, a grid, or partitions per member, host or rack; in "
+                     "History the last hour, 6 hours, day or 15 minutes."),
     _ViewAction(id="full", keys="f", shown_keys="f", name="Full screen", run=_toggle_full_screen,
                 help="Show only the pane, or the tree and the pane again."),
     _ViewAction(id="utc", keys="U", shown_keys="U", name="UTC", run=_toggle_utc,
@@ -105,7 +105,7 @@ ACTIONS: tuple[Action, ...] = (
     _ViewAction(id="refresh", keys="r", shown_keys="r", name="Refresh", footer=8, unavailable=_needs_monitor,
                 run=lambda screen: screen.monitor.refresh(), help="Poll every broker now."),
     _ViewAction(id="pause", keys="p", shown_keys="p", name="Pause", run=_toggle_pause, footer=7,
-                unavailable=_needs_monitor, help="Stop polling, or start again."),
+                unavailable=_needs_monitor, help="Pause polling, or resume it."),
     _ViewAction(id="faster", keys="plus,equals_sign", shown_keys="+", name="Faster", run=_poll_more_often,
                 unavailable=_needs_monitor, help="Poll more often."),
     _ViewAction(id="slower", keys="minus", shown_keys="-", name="Slower", run=_poll_less_often,

@@ -35,9 +35,15 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Seconds without a cursor move before the panes are drawn, so that a held-down key never waits for the panes."""
+"""Delay between the last cursor move and the drawing of the panes, in seconds.
+
+While an arrow key is held down, the panes are therefore not drawn, and the cursor does not wait for them.
+"""
 FILL_DELAY = 0.3
-"""Seconds from the first groups on the screen until the hidden panes are created."""
+"""Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
+
+The hidden panes are not urgent, so that the groups appear first.
+"""
 
 
 class Body(Horizontal):
@@ -47,21 +53,22 @@ class Body(Horizontal):
 
 
 class Left(Vertical):
-    """The tree with its heading, or the message that replaces an empty tree."""
+    """The left side of the body: the tree with its heading, or the message that replaces an empty tree."""
 
     BLANK = True
 
 
 @dataclass(slots=True)
 class Playback:
-    """How the user replays a recording on a screen.
+    """The state of the replay actions of one screen.
 
     Attributes:
         session: the session of the screen.
         speed: playing speed, as a multiple of real time.
-        worker: plays the recording; None while it does not play.
-        remembered: time to compare another one with, in seconds since the epoch.
-        last_opened: session of the recording that was opened last from this live screen, at the time it was left.
+        worker: the worker that plays the recording; None while the recording is stopped.
+        remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
+        last_opened: on a live screen, session of the recording that was last opened from it. Its position is still the
+            one at which the user left the recording.
     """
 
     session: Session
@@ -108,19 +115,24 @@ class ClusterScreen(Screen[None]):
     """
 
     def __init__(self, session: Session, monitor: GroupMonitor, *, like: ClusterScreen | None = None) -> None:
-        """Create a screen on one cluster, with the groups arranged as on the screen `like`.
+        """Create a screen on one cluster.
 
-        If a recording is opened over a live screen, the cursor and the pane in front are copied from `like` as well.
+        Args:
+            session: the session with the cluster or recording.
+            monitor: publishes the snapshots to show.
+            like: another screen, from which grouping and sorting are copied. If `session` is a recording that was
+                opened over a live screen, the cursor and the pane in front are copied too.
         """
-        # Set this class now instead of at the first snapshot, because each change of a class recomputes all styles.
+        # The CSS class "-bare" is set here and not at the first snapshot, because each change of a CSS class makes
+        # Textual recompute all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
         self.snapshot = monitor.snapshot
         self.only_problems = False
-        """Whether only groups with data that could not be read are shown."""
+        """Whether the tree shows only groups with a fault. A fault is something that could not be read."""
         self.group: str | None = None
-        """Id of the selected group; None without one."""
+        """Id of the selected group; None if no group is selected."""
         self.playback = Playback(session)
         self._like = like.group_tree.model if like is not None else None
         self._front = like.detail.active if like is not None and session.live_session is not None else PANES[0].id
@@ -155,7 +167,7 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the groups that are known already."""
+        """Show the groups that the monitor has already read."""
         if self._like is not None:
             self._arrange_like(self._like)
         self.show(self.snapshot)
@@ -165,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        self._like = None  # frees the memory of the other screen's groups
+        self._like = None  # Release the other screen's model, so that the memory of its groups can be freed.
         if over_live:
             self.group = self.group_tree.group
             self.update_monitor()
@@ -270,12 +282,12 @@ class ClusterScreen(Screen[None]):
         self.leave_panes()
 
     def go_to_if_chosen(self, group: str | None) -> None:
-        """Put the cursor on the group that a screen above this one was closed with, if any."""
+        """Put the cursor on the group that the user chose on a modal screen; do nothing if the user chose none."""
         if group is not None:
             self.go_to(group)
 
     def update_monitor(self) -> None:
-        """Tell the monitor which groups are selected or in view, so that it reads these in full."""
+        """Tell the monitor which groups are selected or visible, so that it reads their members and offsets first."""
         self.monitor.set_view(self.group, self._visible)
         self.update_monitored_configs()
 
@@ -304,12 +316,12 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def apply_filter(self) -> None:
-        """Filter the tree by the expression in force, and by problems if only these are shown."""
+        """Filter the tree by the expression in the filter bar and, with `only_problems`, to groups with a fault."""
         expression = self.filter_bar.in_force
         self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
 
     def set_filter(self, expression: str) -> None:
-        """Put another expression into the filter bar."""
+        """Replace the text of the filter bar."""
         self.filter_bar.input.value = expression
 
     @on(FilterBar.Done)
@@ -319,7 +331,7 @@ class ClusterScreen(Screen[None]):
     # Focus, full screen, narrow screens
 
     def bring(self, pane: str) -> None:
-        """Bring a pane to the front; on a narrow screen it replaces the tree."""
+        """Bring a pane to the front. On a narrow screen, the pane replaces the tree."""
         self.detail.bring(pane)
         if self.in_panes or self.has_class("-narrow"):
             self.enter_panes()
@@ -332,7 +344,7 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.detail in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Move the focus to the pane in front; on a narrow screen it replaces the tree."""
+        """Move the focus to the pane in front. On a narrow screen, the pane replaces the tree."""
         if self.group is None:
             return
         self.add_class("-pane")

@@ -1,4 +1,4 @@
-"""The comparison screen: what joined, left, moved and grew between two points in time of a recording."""
+"""The comparison screen: differences in groups, members, owners of partitions and lag between two recorded times."""
 
 from __future__ import annotations
 
@@ -27,67 +27,66 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of listed differences of one kind."""
+"""Maximum number of rows per kind of difference. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Kinds of differences that can be shown alone, in the order of the key `v`."""
+"""Views of the screen, in the order in which the key `v` goes through them.
+
+The first view shows all differences. Each other view shows one kind of difference and is named after this kind.
+"""
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time; its text is safe for the screen.
+    """One difference between two points in time: one row of the table.
 
     Attributes:
-        number: identifies the row.
-        view: one of `VIEWS`, but not the first.
-        verb: what happened: `joined`, `left`, `changed`, `moved`, `grew`, `shrank`.
+        kind: `groups`, `members`, `partitions` or `lag`, as in `VIEWS`.
+        verb: what happened: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
         group: the group id.
-        what: the difference in words.
-        role: color of the verb.
+        description: what exactly has changed, without control characters.
+        role: color role of the verb.
+        number: index of the row among the rows of all kinds; the key of the row in the table.
     """
 
-    number: int
-    view: str
+    kind: str
     verb: str
     group: str
-    what: SafeText
+    description: SafeText
     role: str = ""
+    number: int = 0
 
 
-DifferenceFields = tuple[str, str, str, SafeText, str]
-"""The fields of a `Difference` after its number."""
-
-
-def differences(comparison: Comparison, only: str | None = None) -> tuple[list[Difference], int]:
-    """Return the differences to list, and how many more there are.
+def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
+    """Return up to `MAX_ROWS` differences of each kind, and the number of differences that were left out.
 
     Args:
-        only: id of a group, to leave out all others.
+        only_group: id of the only group whose differences are returned; None for all groups.
     """
     rows: list[Difference] = []
     left_out = 0
     for kind in (_groups(comparison), _members(comparison), _partitions(comparison), _lags(comparison)):
         count = 0
-        for view, verb, group, what, role in kind:
-            if only is not None and group != only:
+        for difference in kind:
+            if only_group is not None and difference.group != only_group:
                 continue
             count += 1
             if count <= MAX_ROWS:
-                rows.append(Difference(len(rows), view, verb, group, what, role))
+                rows.append(difference._replace(number=len(rows)))
         left_out += max(count - MAX_ROWS, 0)
     return rows, left_out
 
 
-def _groups(comparison: Comparison) -> Iterator[DifferenceFields]:
+def _groups(comparison: Comparison) -> Iterator[Difference]:
     for group in comparison.joined:
-        yield "groups", "joined", group, SafeText("the group is new"), OK
+        yield Difference("groups", "joined", group, SafeText("the group is new"), OK)
     for group in comparison.left:
-        yield "groups", "left", group, SafeText("the group no longer exists"), ERROR
+        yield Difference("groups", "left", group, SafeText("the group no longer exists"), ERROR)
     for group, before, after in comparison.relisted:
-        yield "groups", "changed", group, _listing_change(before, after), WARN
+        yield Difference("groups", "changed", group, _listing_change(before, after), WARN)
 
 
 def _listing_change(before: Listing, after: Listing) -> SafeText:
-    """Return what the broker lists differently, such as `Stable → Empty, broker 1 → broker 3`."""
+    """Return the changes of state, type, protocol and coordinator, such as `Stable → Empty, broker 1 → 3`."""
     arrow = text.marks().arrow
     pairs = (
         ("", before.state, after.state),
@@ -100,42 +99,48 @@ def _listing_change(before: Listing, after: Listing) -> SafeText:
     return SafeText(", ".join(changes))
 
 
-def _members(comparison: Comparison) -> Iterator[DifferenceFields]:
+def _members(comparison: Comparison) -> Iterator[Difference]:
     for group, member in comparison.members_joined:
-        yield "members", "joined", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), OK
+        yield Difference("members", "joined", group, _member_text(member), OK)
     for group, member in comparison.members_left:
-        yield "members", "left", group, SafeText(f"member {text.plain(member, 120, cut='middle')}"), WARN
+        yield Difference("members", "left", group, _member_text(member), WARN)
 
 
-def _partitions(comparison: Comparison) -> Iterator[DifferenceFields]:
+def _member_text(member: str) -> SafeText:
+    return SafeText(f"member {text.plain(member, 120, cut='middle')}")
+
+
+def _partitions(comparison: Comparison) -> Iterator[Difference]:
     arrow = text.marks().arrow
     for group, topic, partition, before, after in comparison.moved:
         owners = f"{_owner(before)} {arrow} {_owner(after)}"
-        yield "partitions", "moved", group, SafeText(f"{text.plain(topic, 40)}-{partition}: {owners}"), ACCENT
+        description = SafeText(f"{text.plain(topic, 40)}-{partition}: {owners}")
+        yield Difference("partitions", "moved", group, description, ACCENT)
 
 
 def _owner(member: str | None) -> str:
     return "no owner" if member is None else text.plain(member, 40, cut="middle")
 
 
-def _lags(comparison: Comparison) -> Iterator[DifferenceFields]:
+def _lags(comparison: Comparison) -> Iterator[Difference]:
     arrow, unknown = text.marks().arrow, text.marks().unknown
     for change in comparison.lags:
         before, after = (unknown if lag is None else text.exact(lag) for lag in (change.before, change.after))
         by = f" ({change.by:+,})" if change.before is not None and change.after is not None else ""
         verb = "grew" if change.by > 0 else "shrank" if change.by < 0 else "changed"
-        yield "lag", verb, change.group, SafeText(f"lag {before} {arrow} {after}{by}"), WARN if change.by > 0 else ""
+        description = SafeText(f"lag {before} {arrow} {after}{by}")
+        yield Difference("lag", verb, change.group, description, WARN if change.by > 0 else "")
 
 
 COLUMNS: tuple[Column[Difference], ...] = (
     Column("verb", "WHAT", lambda row: row.verb, lambda row: Cell(row.verb, row.role)),
     Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=44, cut="middle"),
-    Column("how", "HOW", lambda row: row.what, lambda row: Cell(row.what), min_width=20, max_width=160),
+    Column("how", "HOW", lambda row: row.description, lambda row: Cell(row.description), min_width=20, max_width=160),
 )
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the number of differences of each kind, for the summary line."""
+    """Return the parts of the summary line, such as `3 groups joined`. Counts that are 0 are left out."""
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
         (len(comparison.joined), "group joined", "groups joined"),
@@ -151,28 +156,28 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
     return parts or [(Cell("no differences", MUTED),)]
 
 
-def of_view(rows: Iterable[Difference], view: str) -> list[Difference]:
-    """Return the differences of one view."""
-    return [row for row in rows if view in ("all", row.view)]
+def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
+    """Return the rows that a view of `VIEWS` shows."""
+    return [row for row in rows if view in ("all", row.kind)]
 
 
 class DifferenceTable(LineTable[Difference]):
-    """The table of differences; enter goes to the group of the row."""
+    """The table of differences. Enter closes the comparison and puts the cursor on the row's group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
     | key | does |
     |---|---|
-    | enter | close, with the cursor on the group of the row |
+    | enter | close the comparison, and put the cursor of the tree on the group of this row |
     """
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows a comparison; dismissed with the id of the group to go to, or None.
+    """Shows a comparison. Dismissed with the id of the group that the user chose, or None if the user chose none.
 
     Args:
         comparison: the differences between two points in time.
-        group: id of the group that the key `l` shows alone.
+        group: id of the group to which the key `l` limits the table; None if no group was selected.
     """
 
     DEFAULT_CSS = """
@@ -195,7 +200,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
     | key | does |
     |---|---|
     | v | show all differences, or only groups, members, partitions or lag |
-    | l | show only the group that was selected, or all groups again |
+    | l | show only differences of the group that was selected before the comparison, or of all groups again |
     | escape, q, M | close |
     """
 
@@ -209,7 +214,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self._left_out = 0
 
     def compose(self) -> ComposeResult:
-        """Create the times, the summary, the current view, and the table."""
+        """Create the lines with the two times, the summary and the name of the view, and the table below them."""
         with Vertical(id="box") as box:
             box.border_title = "Comparison"
             box.border_subtitle = "enter goes to the group  v view  l only the selected group  esc closes"
@@ -224,7 +229,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         return self.query_one("#differences", DifferenceTable)
 
     def on_mount(self) -> None:
-        """Show the times, and list the differences."""
+        """Show the two times, and list the differences."""
         earlier, later = self._comparison.earlier.at, self._comparison.later.at
         times = f"{text.date(earlier)} {text.marks().arrow} {text.date(later)}"
         cells = [Cell(SafeText(times), ACCENT), Cell(SafeText(f"  {text.age(later - earlier)} later"), MUTED)]
@@ -241,7 +246,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
 
     def _show(self) -> None:
         self.table.set_placeholder("no differences")
-        self.table.set_rows(of_view(self._rows, self._view), fresh=True)
+        self.table.set_rows(rows_in_view(self._rows, self._view), fresh=True)
         everything = self._view == VIEWS[0]
         view = "all differences" if everything else f"only {self._view}"
         cells = [Cell("shown: ", MUTED), Cell(view, ACCENT), Cell(" ")]
@@ -252,17 +257,17 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Show the next kind of differences alone, or all of them."""
+        """Switch to the next view of `VIEWS`."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 
     def action_only(self) -> None:
-        """Show only the group that was selected, or all groups again."""
+        """Show only differences of the group that was selected before the comparison, or of all groups again."""
         if self._group is not None:
             self._only_group = not self._only_group
             self._list()
 
     def action_choose(self) -> None:
-        """Close the screen, and go to the group of the row."""
+        """Close the screen, and put the cursor of the tree on the group of the table's current row."""
         if self.table.row is not None:
             self.dismiss(self.table.row.group)

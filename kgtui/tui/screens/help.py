@@ -86,7 +86,7 @@ Rows = list[tuple[str, str]]
 
 
 def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
-    """Return a key or term with its meaning, wrapped beside it."""
+    """Return the key or term `left` and, in a wrapped second column, its meaning `right`."""
     lines = textwrap.wrap(right, max(width - LEFT_WIDTH - 3, 12)) or [""]
     parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
     return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]
@@ -112,7 +112,7 @@ def _marks() -> Rows:
         (marks.marked, "marked by you"),
         (marks.fault, "some data of the group could not be read; press e for an explanation"),
         (marks.none, "there is no value, for example no committed offset"),
-        (marks.at_least.strip(), "at least; a part of the sum is not known"),
+        (marks.at_least.strip(), "at least this number, because a part of the sum is not known"),
     ]
 
 

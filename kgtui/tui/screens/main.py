@@ -35,7 +35,8 @@ class MainScreen(ClusterScreen):
 
     def run_action_by_id(self, action_id: str) -> None:
         """Run an action of the table, or show why it is unavailable."""
-        # In a burst of keys, this key may run before the tree's message about an earlier cursor move is handled.
+        # In a burst of keys, the tree's message about an earlier cursor move may not be handled yet. The selected group
+        # is therefore read from the tree itself.
         if self.group != self.group_tree.group:
             self.group = self.group_tree.group
             self.update_monitor()

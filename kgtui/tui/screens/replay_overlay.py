@@ -24,7 +24,7 @@ class ReplayOverlay:
 
     Args:
         app: the app that shows both screens.
-        session: session of the recording, with its `live_session`.
+        session: session of the recording; its `live_session` is the session of `live`.
         live: screen of the live cluster.
     """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _NAMED_CLUSTERS = 3
-"""Maximum number of clusters that are named on the button of the cluster list."""
+"""Maximum number of cluster names on the button that opens the cluster list."""
 
 
 class StartScreen(Screen[None]):
@@ -51,10 +51,10 @@ class StartScreen(Screen[None]):
     """
 
     class Opened(Message):
-        """A cluster was opened.
+        """Posted when a cluster was opened.
 
         Attributes:
-            session: the session on it.
+            session: the session on the cluster.
         """
 
         def __init__(self, session: Session) -> None:
@@ -66,7 +66,7 @@ class StartScreen(Screen[None]):
         self._session = session
 
     def compose(self) -> ComposeResult:
-        """Create the failed attempts, the choices, and the hint about the configuration file."""
+        """Create the list of failed connection attempts, the choices, and the hint about the configuration file."""
         session = self._session
         with VerticalScroll(id="sheet", can_focus=False) as sheet:
             sheet.border_title = "kgtui: choose a Kafka cluster"
@@ -123,7 +123,7 @@ def _error_text(error: KgtuiError) -> str:
 
 
 def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
-    """Return a line per failed attempt; most reasons contain the address already."""
+    # Most reasons start with the address, so that it is added only to the other reasons.
     reasons = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
     return [f"  {text.marks().fault} {text.plain(' '.join(reason.split()), 260)}" for reason in reasons]
 
@@ -144,5 +144,5 @@ def _config_file_hint(session: Session) -> Content:
     file = text.plain(str(session.config_file)) if session.config_file else "config.toml"
     keys = "tab goes to the next field, enter chooses, ctrl+c quits."
     if session.clusters:
-        return Content(f'To open one at the start, name it in {file}:\n\n  default = "NAME"\n\n{keys}')
+        return Content(f'To open a cluster at startup, write its name into {file}:\n\n  default = "NAME"\n\n{keys}')
     return Content(f"Or add your clusters to {file}, for example:\n\n{CONFIG_EXAMPLE}\n{keys}")

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
-EVERY = 30
-"""Time between two polls of the recording, in seconds; together they last one hour."""
+POLL_INTERVAL = 30
+"""Time between two polls of the recording, in seconds. All polls together last one hour."""
 
 REBALANCES = (40, 90)
-"""Polls at which a rebalance begins; each takes two polls."""
+"""Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
 
 GAP = 60
-"""Poll before which the recorder was stopped for ten minutes."""
+"""Index of the first poll after a gap: the recorder was stopped for ten minutes before this poll."""
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the group at a poll; after each rebalance it has one more member."""
+    """Return the description of the group at a poll. Each rebalance adds one member to the group."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -50,17 +50,18 @@ def describe(poll: int, group: str = GROUP) -> GroupDescription:
 
 
 def offsets(poll: int) -> GroupOffsets:
-    """Return the offsets at a poll; lag grows between the rebalances."""
+    """Return the offsets of the group at a poll. The lag grows between the two rebalances."""
     end = 10_000 + 600 * poll
     behind = 200 + 300 * max(min(poll, REBALANCES[1]) - REBALANCES[0], 0) - 500 * max(poll - REBALANCES[1], 0)
     return GroupOffsets((CommittedOffset("t", 0, end - max(behind, 200)),), bounds={("t", 0): PartitionBounds(0, end)})
 
 
-def session(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the samples of a live session that ends now.
+def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
+    """Return the samples that a live session has taken of the group until now.
 
     Args:
-        every: seconds between two samples.
+        samples: number of samples.
+        every: time between two samples, in seconds.
     """
     store = SeriesStore()
     for poll in range(samples):
@@ -74,9 +75,9 @@ def session(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
     return store
 
 
-def seconds(poll: int) -> float:
+def time_of_poll(poll: int) -> float:
     """Return the time of a poll of the recording, in seconds since the epoch."""
-    return (START + poll * EVERY * 1000 + (600_000 if poll >= GAP else 0)) / 1000
+    return (START + poll * POLL_INTERVAL * 1000 + (600_000 if poll >= GAP else 0)) / 1000
 
 
 def record(path: Path) -> Path:
@@ -91,6 +92,6 @@ def record(path: Path) -> Path:
             dict.fromkeys(groups, group_offsets.committed), bounds=dict(group_offsets.bounds or {}),
         )  # fmt: skip
         gap = "the recording begins" if not poll else "recorder stopped" if poll == GAP else ""
-        recording.poll(result, round(seconds(poll) * 1000), keyframe=poll % 30 == 0, gap=gap)
+        recording.poll(result, round(time_of_poll(poll) * 1000), keyframe=poll % 30 == 0, gap=gap)
     recording.flush()
     return path

@@ -44,12 +44,15 @@ async def shown_history(pilot: Pilot[int], app: KgtuiApp, group: str = sample_hi
 
 def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
     app, monitor = app_on(sample_snapshot(), tmp_path)
-    monitor.series = sample_history.session()
+    monitor.series = sample_history.live_samples()
     return app, monitor
 
 
 async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
-    """The log has both rebalances with the members that joined, newest first. Labels show the values at the end."""
+    """The log lists both rebalances, newest first, with the members that joined.
+
+    The labels of the plots show the newest value of each plot.
+    """
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -78,7 +81,9 @@ async def test_new_samples_are_drawn_and_the_cursor_stays(tmp_path: Path) -> Non
         assert len(pane.table.rows) == 6
 
 
-async def test_without_the_extra_bars_and_a_hint_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_plot_library_shows_bars_and_an_install_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(curves, "available", lambda: False)
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -102,7 +107,7 @@ async def test_v_changes_the_span_and_l_hides_the_plots(tmp_path: Path) -> None:
         await until(pilot, lambda: pane.table.size.height == height)
 
 
-async def test_group_never_watched_has_no_history(tmp_path: Path) -> None:
+async def test_group_without_samples_has_no_history(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -132,10 +137,13 @@ async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_recording_is_plotted_around_its_time_and_enter_goes_there(
+async def test_replayed_history_shows_gaps_and_enter_goes_to_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log shows a gap in the recording, Enter goes to the time of a row, and an unreadable lake is reported."""
+    """The log shows a gap in the recording, and enter moves the replay to the time of the current row.
+
+    If the lake cannot be read, the pane shows the error.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
@@ -148,7 +156,7 @@ async def test_recording_is_plotted_around_its_time_and_enter_goes_there(
             assert [change.now.gap for change in pane.table.rows if change.now.gap] == ["recorder stopped"]
             assert "10 min not recorded" in screen_text(app)
             await pilot.press("tab", "down", "enter")
-            await until(pilot, lambda: admin.poll.at == sample_history.seconds(sample_history.REBALANCES[1]))
+            await until(pilot, lambda: admin.poll.at == sample_history.time_of_poll(sample_history.REBALANCES[1]))
             await until(pilot, lambda: "^" in pane.plots.plain_text)
 
             def broken(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Tests of the Insights screen: list of findings, way to the group, marks, and explanations without tables."""
+"""Tests of the Insights screen: findings, going to their groups, marking groups, and messages about missing tables."""
 
 from __future__ import annotations
 
@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 until = partial(shell_until, seconds=60)
-"""Waits up to a minute, because reading a lake takes seconds on a busy machine."""
+"""Wait up to a minute for a condition, because reading a lake takes seconds on a busy machine."""
 
 GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
 
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
-    """The groups of the findings without `perf.b`, which was deleted. Unused groups are Empty."""
+    """Return a snapshot of the cluster: all groups of the findings except `perf.b`, because it was deleted.
+
+    The unused groups are in state Empty.
+    """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
     )
@@ -47,14 +50,14 @@ def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A lake with one finding of each kind, which the environment variable KGTUI_LAKE names."""
+    """Write a lake with one finding of each kind, and set the environment variable KGTUI_LAKE to its path."""
     path = write(tmp_path / "prod", incidents())
     monkeypatch.setenv("KGTUI_LAKE", str(path))
     return path
 
 
 async def open_insights(pilot: Pilot[int], app: KgtuiApp) -> InsightsScreen:
-    """Open the Insights screen, and wait for its findings and for the plot of the first one."""
+    """Open the Insights screen, and wait until it shows findings or a message that explains why it has none."""
     await settled(pilot)
     await pilot.press("I")
     await until(pilot, lambda: isinstance(app.screen, InsightsScreen))
@@ -65,7 +68,7 @@ async def open_insights(pilot: Pilot[int], app: KgtuiApp) -> InsightsScreen:
 
 
 def unwrapped_text(app: KgtuiApp) -> str:
-    """The text on the screen, with lines joined and blanks collapsed."""
+    """Return the text on the screen without line breaks and repeated blanks."""
     return " ".join(re.sub("[│▌▊▐▎]", " ", screen_text(app)).split())
 
 
@@ -74,7 +77,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
 
 
 async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
-    """The first finding shows its beginning, the next step, its evidence, and lag and rates of its group."""
+    """The first finding shows how long it has lasted, what to do, its evidence, and a plot of its group."""
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -100,10 +103,10 @@ async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path:
         await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
 
 
-async def test_description_uses_the_height_that_it_has(
+async def test_description_is_complete_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The description is laid out for the final height, before the cursor moves for the first time."""
+    """When the screen opens, the first description is cut for the height that it has after the first layout."""
     monkeypatch.setattr(screen_module, "CURSOR_REST", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -122,7 +125,7 @@ async def test_enter_goes_to_a_group_that_the_filter_hides(tmp_path: Path, lake:
 
 
 async def test_enter_on_a_deleted_group_says_so(tmp_path: Path, lake: Path) -> None:
-    """The Insights screen stays open, and its cursor stays on the finding."""
+    """The Insights screen stays open, because it cannot go to a group that no longer exists."""
     app, _ = app_on(cluster(("calm",)), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)
@@ -178,7 +181,7 @@ async def test_findings_of_another_cluster_mark_no_groups(
         assert main_screen(app).marked == set()
 
 
-async def test_v_shows_one_kind_of_finding_after_the_other(tmp_path: Path, lake: Path) -> None:
+async def test_v_goes_through_the_kinds_of_findings(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await open_insights(pilot, app)
@@ -189,7 +192,7 @@ async def test_v_shows_one_kind_of_finding_after_the_other(tmp_path: Path, lake:
         assert len(screen.findings.rows) == 7
 
 
-async def test_plot_and_evidence_share_a_low_screen(tmp_path: Path, lake: Path) -> None:
+async def test_l_switches_between_plot_and_evidence_on_small_screens(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await open_insights(pilot, app)
@@ -201,8 +204,13 @@ async def test_plot_and_evidence_share_a_low_screen(tmp_path: Path, lake: Path) 
         await until(pilot, lambda: screen.plot.size.height > 0)
 
 
-async def test_missing_tables_are_listed_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The warning includes old tables, because a finding may be absent only because its table is missing."""
+async def test_missing_tables_are_listed_with_the_command_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning names the missing tables, the kinds of findings that need them, and the command that creates them.
+
+    Without the warning, users might think that the cluster has no such problems.
+    """
     path = write(tmp_path / "prod", incidents())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -218,7 +226,7 @@ async def test_missing_tables_are_listed_with_the_command(tmp_path: Path, monkey
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_without_a_lake_the_screen_explains_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_lake_shows_the_commands_that_create_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -268,7 +276,7 @@ async def test_unreadable_lag_history_is_reported(tmp_path: Path, lake: Path, mo
         await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_message_names_the_package_extra_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "deltalake" else object())
     recording.missing_library.cache_clear()
     try:

@@ -141,7 +141,7 @@ async def test_recording_continues_after_a_full_disk(tmp_path: Path, monkeypatch
     assert list(RecordingReader(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
 
 
-async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "missing_library", lambda: "deltalake")
     app = live(tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:

@@ -1,4 +1,4 @@
-"""Tests of the keys in a recording that play it at a speed and that compare two points in time."""
+"""Tests of the keys that play a recording, change its playing speed, and compare two points in time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording, at a time, with the sample group selected."""
+    """Run the app on a recording of the sample group at the time `at`, and select the group."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
@@ -38,8 +38,11 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_play_ends_with_a_key_or_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header shows the speed. `p` and `[` stop; at the end of the recording, a message is shown."""
+async def test_play_stops_on_a_key_and_at_the_recording_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the recording plays, the header shows the speed. The keys `p` and `[` stop playing.
+
+    When playing reaches the end of the recording, a message says so.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
@@ -63,40 +66,47 @@ async def test_play_ends_with_a_key_or_the_recording(tmp_path: Path, monkeypatch
         assert admin.poll == admin.recording.last
 
 
-async def test_advance_adds_up_short_times_and_skips_gaps(tmp_path: Path) -> None:
+async def test_advance_sums_short_durations_and_skips_gaps(tmp_path: Path) -> None:
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
-    await position.seek(sample_history.seconds(3))
+    await position.seek(sample_history.time_of_poll(3))
     for _ in range(4):
         assert await position.advance(10.0)
-    assert position.at == sample_history.seconds(4)
-    assert await position.advance(sample_history.EVERY * 10.0)
-    assert position.at == sample_history.seconds(14)
-    await position.seek(sample_history.seconds(sample_history.GAP - 1))
+    assert position.at == sample_history.time_of_poll(4)
+    assert await position.advance(sample_history.POLL_INTERVAL * 10.0)
+    assert position.at == sample_history.time_of_poll(14)
+    await position.seek(sample_history.time_of_poll(sample_history.GAP - 1))
     assert await position.advance(1.0)
-    assert position.at == sample_history.seconds(sample_history.GAP)
-    await position.seek(sample_history.seconds(sample_history.POLLS))
+    assert position.at == sample_history.time_of_poll(sample_history.GAP)
+    await position.seek(sample_history.time_of_poll(sample_history.POLLS))
     assert not await position.advance(1.0)
 
 
 async def test_two_points_in_time_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`v` shows one kind of differences, `l` one group; enter closes with the cursor on the group of the row."""
+    """The key `v` limits the table to one kind of difference, and `l` limits it to the selected group.
+
+    Enter closes the comparison and moves the cursor of the tree to the group of the table's current row.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await pilot.press("M")
         await until(pilot, lambda: "press m to remember this time" in screen_words(app))
         await pilot.press("m")
         await until(pilot, lambda: "is remembered" in screen_text(app))
-        await admin.seek(sample_history.seconds(0))
+        await admin.seek(sample_history.time_of_poll(0))
         await until(pilot, lambda: "early" in screen_text(app))
         await pilot.press("M")
         await until(pilot, lambda: isinstance(app.screen, ComparisonScreen) and bool(app.screen.table.rows))
         screen = app.screen
         assert isinstance(screen, ComparisonScreen)
-        kinds = [(row.verb, row.group) for row in screen.table.rows if row.view == "groups"]
-        assert kinds == [("joined", "late"), ("left", "early")]
-        members = {row.what for row in screen.table.rows if (row.group, row.view) == (sample_history.GROUP, "members")}
+        changed_groups = [(row.verb, row.group) for row in screen.table.rows if row.kind == "groups"]
+        assert changed_groups == [("joined", "late"), ("left", "early")]
+        members = {
+            row.description
+            for row in screen.table.rows
+            if (row.group, row.kind) == (sample_history.GROUP, "members")
+        }  # fmt: skip
         assert members == {"member settle-2", "member settle-3"}
         everything = len(screen.table.rows)
         await pilot.press("l")
@@ -104,8 +114,9 @@ async def test_two_points_in_time_are_compared(tmp_path: Path, monkeypatch: pyte
         await pilot.press("l")
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
-        assert [row.view for row in screen.table.rows] == ["groups", "groups"]
-        await pilot.press("end", "enter")  # the other group does not exist at this time
+        assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
+        # The last row is the group `early`, which exists at this time. The group `late` of the first row does not.
+        await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")
 

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 until = partial(shell_until, seconds=60)
-"""Waits up to 60 s, because reading a lake takes seconds on a busy machine."""
+"""Wait up to a minute for a condition, because reading a lake takes seconds on a busy machine."""
 
 LIVE = [(group, "consumer", "consumer", "Stable", 1) for group in (sample_history.GROUP, "always", "only-live")]
 
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use empty folders, not those of the user who runs the tests."""
+    """Use empty configuration and state folders instead of the folders of the user who runs the tests."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -45,7 +45,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, ScriptedMonitor, Pilot[int]]]:
-    """Run the app on a live cluster, able to open recordings."""
+    """Run the app on a live cluster, with a session from which recordings can be opened."""
     async with AsyncExitStack() as stack:
         opener = SessionOpener(parse_args([]), stack)
         app, monitor = app_on(snapshot_of(LIVE), tmp_path, open_recording=opener.recording, admin=ScriptedAdmin())
@@ -61,7 +61,7 @@ def top(app: KgtuiApp) -> MainScreen:
 
 
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
-    """Open a recording with `t`, at a time, and wait until its groups are shown."""
+    """Open a recording with `t` at a time, by default its end, and wait until the screen shows its groups."""
     await pilot.press("t")
     await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
     dialog = app.screen
@@ -73,8 +73,11 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
     return top(app)
 
 
-async def test_a_recording_opens_with_the_same_view_and_closes(tmp_path: Path) -> None:
-    """Filter, group, pane and sorting are the same in the recording; the live screen and its connection continue."""
+async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
+    """The recording opens with the filter, group, pane and sorting of the live screen.
+
+    The live screen receives snapshots below it, and has the same filter and group after the recording is closed.
+    """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
         below = main_screen(app)
@@ -106,7 +109,10 @@ async def test_a_recording_opens_with_the_same_view_and_closes(tmp_path: Path) -
 
 
 async def test_escape_in_a_recording_returns_to_the_live_cluster(tmp_path: Path) -> None:
-    """Escape first clears the filter; nothing can be deleted in the recording."""
+    """If the recording has a filter, the first escape clears it and the second returns to the live cluster.
+
+    The key `d` does nothing in a recording, because nothing can be deleted there.
+    """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).go_to(sample_history.GROUP)
@@ -148,7 +154,7 @@ async def test_a_recording_reopens_at_the_time_it_was_left(tmp_path: Path) -> No
 
 
 async def test_the_dialog_is_filled_with_the_default_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default is the folder in which `R` records, if it exists; `KGTUI_LAKE` takes precedence."""
+    """The default lake is the folder in which `R` records, or the folder that `KGTUI_LAKE` names."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):
@@ -164,7 +170,7 @@ async def test_the_dialog_is_filled_with_the_default_lake(tmp_path: Path, monkey
 
 
 async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
-    """Errors: no recording yet, a missing folder, an invalid time, and a time before the first poll."""
+    """The dialog shows an error for an empty folder field, a missing folder, an invalid time and a time too early."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")
@@ -182,14 +188,15 @@ async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The time span of a folder is shown shortly after it was typed.
+        # The dialog shows the recorded time span of a folder shortly after the folder was typed. Wait for it, so that
+        # the error about the first folder has disappeared.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_recording_continues_while_another_one_is_shown(tmp_path: Path) -> None:
-    """The header of the replayed recording shows REC too; the recorder stops at the end of the program."""
+async def test_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) -> None:
+    """The header shows REC also while a recording is replayed. The recorder stops when the app ends."""
     lake = sample_history.record(tmp_path / "prod")
     ended = []
 
@@ -205,10 +212,10 @@ async def test_recording_continues_while_another_one_is_shown(tmp_path: Path) ->
     assert ended == [lake]
 
 
-async def test_enter_in_live_history_opens_the_recording_at_that_time(tmp_path: Path) -> None:
+async def test_time_requested_on_a_live_screen_opens_a_recording(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
-        main_screen(app).post_message(TimeRequested(sample_history.seconds(20)))
+        main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))
         await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
         dialog = app.screen
         assert isinstance(dialog, OpenRecordingDialog)
@@ -217,10 +224,10 @@ async def test_enter_in_live_history_opens_the_recording_at_that_time(tmp_path: 
         await until(pilot, lambda: isinstance(app.screen, MainScreen) and app.screen is not main_screen(app))
         position = top(app).session.replay_position
         assert position is not None
-        assert position.at == sample_history.seconds(20)
+        assert position.at == sample_history.time_of_poll(20)
 
 
-async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "pyarrow" else object())
     recording.missing_library.cache_clear()
     try:

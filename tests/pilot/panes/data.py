@@ -194,7 +194,10 @@ def classic_offsets() -> GroupOffsets:
 
 
 def share_offsets() -> GroupOffsets:
-    """Start offsets of a share group: one with a reported lag, one without, and one without a start offset."""
+    """Offsets of three partitions of a share group.
+
+    The lag is known of the first, unknown of the second, and the third has no start offset.
+    """
     shares = (
         ShareOffset("card.events", 0, 5_000, 3, 120), ShareOffset("card.events", 1, 5_100, 3, None),
         ShareOffset("card.events", 2, None),
@@ -217,7 +220,7 @@ def many_offsets(count: int, grown: int = 0) -> GroupOffsets:
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Configurations of a group: one set for the group, and one sensitive."""
+    """Configurations of a group. Most have default values; one is set for the group, and one is sensitive."""
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",
         "share.auto.offset.reset": "latest", "share.record.lock.duration.ms": "30000",

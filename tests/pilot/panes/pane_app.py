@@ -31,7 +31,7 @@ COLOURS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """Shows one pane and nothing else."""
+    """An app that shows one pane, with an empty area of width `gap` on its left."""
 
     CSS = """
     Screen { layout: horizontal; }

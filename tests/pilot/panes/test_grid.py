@@ -25,7 +25,7 @@ def legend(pane: AssignmentsPane) -> str:
 
 
 def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
-    """A group with `count` members, of which the last one is idle."""
+    """Return a snapshot in which `orders.enrich` has many members. The last member is idle: it has no partitions."""
     people = tuple(
         Member(f"id-{at}", f"worker-{at}", f"/10.0.0.{at}",
                assignment=(("clicks", tuple(range(at, partitions, members - 1))),) if at < members - 1 else ())
@@ -53,7 +53,7 @@ async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
         assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
-async def test_idle_member_has_colons_in_its_whole_column() -> None:
+async def test_column_of_an_idle_member_is_filled_with_colons() -> None:
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "orders.enrich").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
@@ -85,7 +85,7 @@ async def test_left_and_right_scroll_to_members_that_do_not_fit() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_members_with_equal_name_endings_are_numbered() -> None:
+async def test_members_whose_names_end_alike_get_numbers_as_titles() -> None:
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None

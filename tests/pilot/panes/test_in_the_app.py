@@ -44,7 +44,7 @@ async def select_group(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
 
 
 async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
-    """Wait until the export dialog shows this text."""
+    """Wait until the message of the export dialog contains `words`."""
     async with asyncio.timeout(10):
         while words not in str(pilot.app.screen.query_one("#message", Static).content):
             await pilot.pause()
@@ -52,7 +52,7 @@ async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
 
 @pytest.fixture
 def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """A list to which every layout of a screen adds an item, to count the layouts."""
+    """Return a list that grows by one item whenever Textual computes the layout of a screen."""
     counted: list[object] = []
     reflow = Compositor.reflow
 
@@ -64,8 +64,8 @@ def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return counted
 
 
-async def test_fault_in_the_overview_causes_no_new_layout(tmp_path: Path, layouts: list[object]) -> None:
-    """A layout redraws the whole screen, which would be slow while the cursor moves over many groups with faults."""
+async def test_selecting_a_group_with_a_fault_computes_no_layout(tmp_path: Path, layouts: list[object]) -> None:
+    """A new layout redraws the whole screen. That would be slow while the cursor moves over many groups with faults."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
     app, _ = app_on(replace(data.example_snapshot(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -80,7 +80,7 @@ async def test_fault_in_the_overview_causes_no_new_layout(tmp_path: Path, layout
         assert layouts == []
 
 
-async def test_new_notice_causes_one_layout(layouts: list[object]) -> None:
+async def test_showing_a_notice_computes_the_layout_once(layouts: list[object]) -> None:
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
             return COLOURS

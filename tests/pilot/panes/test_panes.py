@@ -29,7 +29,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """Every pane draws every kind of group at every screen size without an error."""
+    """The groups include a group that does not exist, and no group at all."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -58,8 +58,8 @@ async def test_refresh_keeps_focus_and_scroll_position(entry: Any) -> None:
         assert (app.focused, target.scroll_offset, getattr(target, "cursor", None)) == before
 
 
-async def test_unchanged_reading_is_not_redrawn() -> None:
-    """The table keeps its row objects when a new snapshot contains the same reading of the group."""
+async def test_table_keeps_its_rows_if_a_group_has_not_changed() -> None:
+    """The rows are not computed again if a newer snapshot contains the same description of the group."""
     snapshot = data.example_snapshot()
     pane = MembersPane()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -70,7 +70,7 @@ async def test_unchanged_reading_is_not_redrawn() -> None:
         assert pane.table.rows is rows
 
 
-async def test_another_group_starts_at_the_first_row() -> None:
+async def test_showing_another_group_moves_the_cursor_to_the_top() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -103,7 +103,9 @@ async def test_detail_shows_the_row_under_the_cursor_in_full() -> None:
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],
 )
-async def test_narrow_screen_keeps_essential_columns(group: str, width: int, columns: tuple[str, ...]) -> None:
+async def test_narrow_members_pane_shows_only_the_essential_columns(
+    group: str, width: int, columns: tuple[str, ...]
+) -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), group)
     async with app.run_test(size=(width, 21)) as pilot:
@@ -128,7 +130,7 @@ async def test_offsets_are_sorted_by_key_and_by_clicked_title() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_rows_reorder_by_lag_and_the_cursor_stays_on_its_partition() -> None:
+async def test_cursor_stays_on_its_partition_when_lag_reorders_rows() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -191,7 +193,7 @@ async def test_v_cycles_assignments_by_partition_member_host_and_rack() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_l_shows_only_unsettled_partitions() -> None:
+async def test_l_shows_only_unowned_and_moving_partitions() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -200,7 +202,7 @@ async def test_l_shows_only_unsettled_partitions() -> None:
         assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
 
 
-async def test_config_pane_says_that_the_broker_does_not_support_it() -> None:
+async def test_config_pane_reports_a_broker_without_group_configs() -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
@@ -231,8 +233,8 @@ async def test_overview_scrolls_with_keys() -> None:
         assert pane.query_one(TextLines).scroll_offset.y > 0
 
 
-async def test_refresh_of_5000_partitions_draws_only_visible_rows() -> None:
-    """After a change to all 5,000 partitions, only visible rows are rendered. The cursor stays on its partition."""
+async def test_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
+    """The rows of a large group are computed in a worker. When the worker is done, the cursor is restored."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -254,7 +256,7 @@ async def test_refresh_of_5000_partitions_draws_only_visible_rows() -> None:
         assert after != before
 
 
-async def test_rows_of_a_group_left_meanwhile_are_not_drawn() -> None:
+async def test_rows_of_a_previously_selected_group_are_discarded() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     large = dict(snapshot.offsets) | {"payments.settle": Reading(data.many_offsets(5_000), data.NOW)}
@@ -262,7 +264,7 @@ async def test_rows_of_a_group_left_meanwhile_are_not_drawn() -> None:
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The worker of the first group is canceled on purpose.
+        # The pane cancels the worker that computes the rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

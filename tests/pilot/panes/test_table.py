@@ -95,7 +95,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
         assert app.focused is app.query_one(Input)
 
 
-async def test_cursor_follows_its_row_and_stays_on_its_line() -> None:
+async def test_rows_added_above_leave_the_cursor_on_its_line() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
@@ -106,7 +106,7 @@ async def test_cursor_follows_its_row_and_stays_on_its_line() -> None:
         assert app.table.cursor - app.table.scroll_offset.y == line
 
 
-async def test_removed_row_leaves_the_cursor_in_place() -> None:
+async def test_removing_the_cursor_row_selects_the_next_row() -> None:
     app = TableApp(many(10))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "down")
@@ -120,7 +120,7 @@ async def test_removed_row_leaves_the_cursor_in_place() -> None:
         assert app.table.cursor == 0
 
 
-async def test_fresh_rows_start_at_the_top() -> None:
+async def test_rows_set_as_fresh_move_the_cursor_to_the_top() -> None:
     app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
@@ -157,7 +157,7 @@ async def test_only_changed_rows_are_redrawn() -> None:
         assert app.drawn == []
 
 
-async def test_click_moves_the_cursor_or_reports_the_clicked_title() -> None:
+async def test_click_moves_the_cursor_or_reports_a_column_title() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))
@@ -175,7 +175,7 @@ async def test_markup_and_escapes_are_drawn_as_text() -> None:
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_resize_chooses_other_columns() -> None:
+async def test_resize_draws_lines_in_the_new_width() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")
