@@ -1,10 +1,10 @@
 """Computes verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
 
-A window holds the last commits of a group in one partition, each with the lag at the time of the commit. It also holds
-the last log end offsets of that partition. For a given window, the verdict is the same as from Burrow's
-`CachingEvaluator`. `kgtui.model.health` makes windows from polled offsets.
+A window holds the last commits of a group in one partition, each with the lag at the time of the commit, and the last
+log end offsets of the partition. For the same window, Burrow's `CachingEvaluator` returns the same verdict.
+`kgtui.model.health` creates windows from polled offsets.
 
-Times are in milliseconds since the epoch, as in Kafka's commits. Offsets and lag count records.
+Times are in milliseconds since the epoch, as in Kafka's commits. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-_UNKNOWN = (
-    -1
-)  # This value stands for None in arrays. It cannot be confused with data, because offsets and lags are never negative.
+# This value stands for None in arrays. It cannot be confused with data, because offsets and lags are never negative.
+_UNKNOWN = -1
 
 
 class Status(IntEnum):
     """The verdict on a partition or a group.
 
-    The values are those of Burrow; a group never has a higher status than `ERR`.
+    The numbers are those of Burrow. The status of a group is at most `ERR`.
     """
 
     NOT_FOUND = 0
@@ -43,7 +42,7 @@ class Status(IntEnum):
     STALL = 5
     """The group commits the same offset again and again, and there are unread records."""
     REWIND = 6
-    """The committed offset went back, and the group has not returned to the earlier offset since."""
+    """The committed offset went back, and has not reached its previous value again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a window, and also of log end offsets.
+        intervals: maximum number of commits in a window, and maximum number of log end offsets in it.
         minimum_complete: minimum fraction of a full window (0 to 1) for a verdict. With fewer commits, the partition is
             OK.
         allowed_lag: a partition whose lag is at most this many records is always OK.
@@ -85,8 +84,8 @@ class Commit:
     Attributes:
         offset: the committed offset, which is the offset of the next record to read.
         at: time of the commit in milliseconds since the epoch.
-        lag: number of records from the committed offset to the log end that was known at that time; None if none was
-            known.
+        lag: number of records from the committed offset to the newest log end offset that was known at the time of the
+            commit; None if no log end offset was known.
     """
 
     offset: int
@@ -110,7 +109,7 @@ class Window:
     def current_lag(self) -> int | None:
         """Number of records from the last committed offset to the newest log end, at least 0.
 
-        It is None if one of the two offsets is not known.
+        The lag is None if one of the two offsets is not known.
         """
         if not self.commits or not self.log_ends:
             return None
@@ -183,10 +182,15 @@ class CommitRing:
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit made at `at` milliseconds since the epoch, and compute its lag from the newest log end so far.
+        """Add a commit, and compute its lag from the newest log end offset that was added.
 
-        If the previous commit is less than `min_distance` older, the new commit replaces it but keeps the older time,
-        as in Burrow. If it had the newer time, a group that commits often would never fill a window.
+        If the time since the previous commit is less than `min_distance`, the new commit replaces the previous one, but
+        keeps the time of the previous one, as in Burrow. Otherwise a group that commits often would never fill a
+        window.
+
+        Args:
+            offset: the committed offset.
+            at: time of the commit, in milliseconds since the epoch.
         """
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
@@ -199,10 +203,10 @@ class CommitRing:
             del column[: -self._options.intervals]
 
     def window(self, log_end: int | None = None) -> Window:
-        """Return the window that contains everything that was added so far.
+        """Return the window with the last commits and log end offsets that were added.
 
         Args:
-            log_end: a log end offset that is newer than the last added one; None if there is no newer one.
+            log_end: a newer log end offset to add to this window only; None for no additional log end offset.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -210,11 +214,11 @@ class CommitRing:
 
 
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
-    """Return Burrow's verdict on one partition. Only the window is used.
+    """Return Burrow's verdict on one partition, which depends only on its window and the current time.
 
     The first rule that applies decides:
 
-    1. There is no commit, or the window is too incomplete: OK.
+    1. The window has no commits, or a smaller fraction of a full window than `minimum_complete`: OK.
     2. The current lag is not above `allowed_lag`, or is not known because there is no log end: OK.
     3. The group stopped committing: STOP.
     4. The committed offset went back: REWIND.
@@ -223,7 +227,7 @@ def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> Pa
     7. Otherwise: OK.
 
     Args:
-        now: milliseconds since the epoch.
+        now: current time, in milliseconds since the epoch.
     """
     commits, lag = window.commits, window.current_lag
     if not commits:

@@ -25,8 +25,9 @@ def file_stamp(seconds: float) -> str:
 
 
 def parse_rfc3339(text: str) -> float:
-    """Parse a time and return seconds since the epoch.
+    """Parse a time and return seconds since the epoch. A time without a UTC offset is a local time.
 
-    A time without a UTC offset is a local time. Raises ValueError.
+    Raises:
+        ValueError: the text is not a time.
     """
     return datetime.fromisoformat(text).astimezone().timestamp()

@@ -20,25 +20,27 @@ LENGTH = 900
 GROUPS = 500
 """Maximum number of groups whose series are kept.
 
-The group that has had no new sample for the longest time is dropped first.
+If there are more, the series of the group that has had no new sample for the longest time is dropped.
 """
 CHANGE_POINTS = 500
 """Maximum number of change points kept per group."""
 
 
 class GapRule(NamedTuple):
-    """Decides how much time between two reads counts as a gap. No rate is computed across a gap.
+    """Decides whether the time between two reads counts as a gap. No rate is computed across a gap.
+
+    The time is a gap if it is longer than both limits.
 
     Attributes:
-        at_least: a time of up to this many seconds between two reads is never a gap.
-        intervals: a time of up to this many usual intervals between two reads is never a gap.
+        at_least: one limit, in seconds.
+        intervals: the other limit, as a multiple of the usual interval between two reads.
     """
 
     at_least: float
     intervals: float
 
     def limit(self, interval: float) -> float:
-        """Return a time in seconds. If more time passes between two reads, it is a gap.
+        """Return the longest time between two reads that is not a gap, in seconds.
 
         Args:
             interval: usual interval between two reads, in seconds.
@@ -55,16 +57,17 @@ class ChangePoint(NamedTuple):
     Attributes:
         at: time of the read, in seconds since the epoch.
         listed: False if the group did not exist.
-        state: None if the broker did not report it.
+        state: state of the group; None if the broker did not report it.
         epoch: group epoch; None for groups without epochs.
         assignment_epoch: epoch of the target assignment; None for groups without epochs.
         members: number of members; None if it is not known.
-        joined: sorted ids of the members that joined since the read before; empty in the first read.
-        left: sorted ids of the members that left since the read before.
-        moved: number of partitions with another owner than before. Partitions without an owner are not counted.
+        joined: sorted ids of the members that joined since the previous read; empty in the first read.
+        left: sorted ids of the members that left since the previous read.
+        moved: number of partitions whose owner differs from their last owner. Partitions without an owner are not
+            counted.
         rewound: number of records by which the committed offsets went back.
-        gap: why nothing is known about the time before the read; `` if there is no gap.
-        since: time of the read before, in seconds since the epoch; None in the first read.
+        gap: why nothing is known about the time since the previous read; `` if there is no gap.
+        since: time of the previous read, in seconds since the epoch; None in the first read.
     """
 
     at: float
@@ -82,17 +85,21 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with the previous read.
+        """The values that are compared with the previous read; if one differs, the read is a change point.
 
-        If one differs, the read is a change point. Members and partitions are compared separately.
+        Member ids and owners of partitions are not included. Their changes are in `joined`, `left` and `moved`.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
 
 class _Sums(NamedTuple):
-    """Two sums over the partitions of a group: log end offsets and positions.
+    """Sums over the partitions of a group, from which rates are computed.
 
-    Each has its number of partitions.
+    Attributes:
+        ends: sum of all known log end offsets.
+        with_end: number of partitions whose log end offset is known.
+        positions: sum of all known positions.
+        with_position: number of partitions whose position is known.
     """
 
     ends: int
@@ -139,9 +146,9 @@ class Series:
 
         Args:
             at: time of the sample, in seconds since the epoch.
-            description: description read for this sample; None if the group was not described. It then counts as
-                unchanged.
-            offsets: offsets read for this sample; None if they were not read. The rates are then not known.
+            description: description read for this sample. None if the group was not described; no change point is then
+                added.
+            offsets: offsets read for this sample. None if they were not read; the rates are then not known.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -158,7 +165,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return why nothing is known about the time before `at`; `` if there is no gap."""
+        """Return why nothing is known about the time between the last sample and `at`; `` if there is no gap."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -166,7 +173,7 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return the records written and read per second, and by how many records the positions went back."""
+        """Return the records written and read per second, and the number of records by which positions went back."""
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
             return math.nan, math.nan, 0
@@ -205,7 +212,7 @@ class Series:
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return the trend of the lag in records per second over the last `window` seconds; None if not known."""
+        """Return how fast the lag changed in the last `window` seconds, in records per second; None if not known."""
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None

@@ -23,7 +23,8 @@ class Reading(Generic[T]):
 
     Attributes:
         at: seconds since the epoch.
-        fault: why the newest read failed; None if it succeeded. If it failed, the value is from the last good read.
+        fault: why the newest read failed; None if it succeeded. If it failed, `value` and `at` are those of the last
+            successful read.
     """
 
     value: T
@@ -66,11 +67,11 @@ class BrokerStatus:
     """How one broker responds when kgtui polls the broker's list of groups.
 
     Attributes:
-        answered_at: time of the last good response, in seconds since the epoch; None if there was none yet.
-        took_ms: duration of that poll in milliseconds.
+        answered_at: time of the last successful response, in seconds since the epoch; None if there was none yet.
+        took_ms: duration of the last successful poll in milliseconds; None if there was none yet.
         fault: why the newest poll failed; None if it succeeded or is still in flight.
-        groups: number of groups in the last list, which has the groups that the broker coordinates; None if there was
-            no list yet.
+        groups: number of groups in the last list. A broker lists the groups that it coordinates. None if there was no
+            list yet.
         interval: current interval between polls, in seconds. It grows while polls are slow.
         failures: number of consecutive polls that failed.
         asked_at: time at which the poll in flight was sent, in seconds since the epoch; None if no poll is in flight.
@@ -94,7 +95,7 @@ class Snapshot:
     Snapshots are compared by identity, because comparing 100,000 groups would be too slow.
 
     Attributes:
-        serial: number of the snapshot; each snapshot of a monitor has a serial one higher than the one before.
+        serial: number of the snapshot. A monitor numbers its snapshots consecutively.
         taken_at: time of the snapshot, in seconds since the epoch.
         groups: group id → row of the group in the newest list of its coordinator, in no particular order.
         by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
@@ -105,8 +106,9 @@ class Snapshot:
         offsets: group id → newest offsets, for the same groups.
         configs: group id → newest configs, for the same groups.
         health: group id → health, for watched groups (see `kgtui.model.health`).
-        state_since: group id → time at which its state was first observed, in seconds since the epoch; only for states
-            that began while kgtui was running. All snapshots share this mapping, like `summaries`.
+        state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
+            is missing if it was already in this state when kgtui started. All snapshots share this mapping, like
+            `summaries`.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
@@ -131,13 +133,13 @@ class Snapshot:
 
     @property
     def answering(self) -> int:
-        """Number of brokers that responded to the newest poll."""
+        """Number of brokers whose newest completed poll succeeded."""
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """Return the newest state of a group.
+        """Return the newest known state of a group.
 
-        If the list has no states (old brokers), it is from the background sweep.
+        The state comes from the list of groups. Old brokers list no states; it then comes from the background sweep.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:

@@ -1,4 +1,4 @@
-"""Makes the summary that the background sweep keeps about a group."""
+"""Creates the summary of one group, which the background sweep stores for every group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Tuples of topics in earlier summaries.
+"""All tuples of topics in the summaries so far; each tuple is mapped to itself.
 
 Groups with the same topics share one tuple, so that 100,000 groups need only a few tuples.
 """
@@ -32,14 +32,14 @@ def summary_of(
     memberless: bool = False,
     shared: Topics,
 ) -> Summary:
-    """Return the summary of a group. A part that was not read is None or empty.
+    """Return the summary of a group. Values that were not read are None or empty.
 
     Args:
         sums: total lag of the group.
         topics: topics in which the group has an offset; None if its offsets could not be read.
         at: time of the read, in seconds since the epoch.
         memberless: True if the list already says that the group has no members, so that it was not described.
-        shared: tuples of topics in earlier summaries. The tuple of this summary is added.
+        shared: tuples of topics in earlier summaries, to use again if the topics are the same. A new tuple is added.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))

@@ -12,7 +12,7 @@ import unicodedata
 MOST_MARKS = 3
 """Maximum number of consecutive combining marks that are shown unescaped.
 
-A terminal would draw more of them over the line above.
+More of them would reach into the line above on the screen.
 """
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -84,7 +84,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# The pattern has no repetition before the keyword. The time is therefore linear, even for an id of 32,000 characters.
+# In both patterns, nothing of unlimited length precedes the text `://` or the keyword, so that the time is linear even
+# for an id of 32,000 characters.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

@@ -1,6 +1,6 @@
-"""The timeline of one group over an interval: samples to plot and changes to list.
+"""The timeline of one group over an interval: samples to plot, and changes to list.
 
-They are from the current session or from a recording.
+The data comes from the current session or from a recording.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTimeline:
-    """Samples and change points of one group. The columns have one entry per sample; NaN stands for unknown.
+    """Samples and change points of one group in an interval.
+
+    `times`, `lag`, `members`, `written` and `read` have one entry per sample; NaN stands for an unknown value.
 
     Attributes:
         since: start of the interval, in seconds since the epoch; the first sample may be later.
@@ -52,9 +54,9 @@ class GroupTimeline:
         times: times of the samples in seconds since the epoch, ascending.
         lag: total lag in records.
         members: number of members.
-        written: records per second written to the group's topics since the sample before.
-        read: records per second read by the group since the sample before.
-        change_points: oldest first; some may be older than `since`.
+        written: records per second written to the group's topics since the previous sample.
+        read: records per second read by the group since the previous sample.
+        change_points: reads that differ from the previous read, oldest first; some may be older than `since`.
         gaps: `(start, end, reason)` for each time about which nothing is known.
     """
 
@@ -74,12 +76,12 @@ class GroupTimeline:
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column at a time, or at the end of the interval; None if it is not known."""
+        """Return the newest value of a column up to time `at`, by default up to the end; None if it is not known."""
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over some seconds before a time or the end of the interval; None if not known."""
+        """Return the mean of a column over the `seconds` before `at`, by default before the end; None if not known."""
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None
@@ -88,9 +90,9 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point up to a time.
+        """Return the newest change point up to time `at`, which has the state of the group at that time.
 
-        It has the state of the group at that time. The result is None if nothing is known.
+        The result is None if `at` is in a gap, before the first change point or long after the last sample.
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -102,23 +104,23 @@ class GroupTimeline:
 
 
 def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
-    """Pair each change point with the one before it."""
+    """Return one change per change point: the change from the previous change point to this one."""
     found: list[Change] = []
     before: ChangePoint | None = None
-    since: float | None = None  # This is the start of the current state.
-    settled: float | None = None  # This is the start of the current rebalance.
+    since: float | None = None  # start of the current state; None if it was not observed
+    rebalancing_since: float | None = None  # start of the current rebalance; None if there is none
     for now in change_points:
         lasted = rebalanced = None
         if before is None or now.gap:
             found.append(Change(None if now.gap else before, now))
-            since = settled = None
+            since = rebalancing_since = None
         else:
             if now.state != before.state:
                 lasted = None if since is None else now.at - since
-                if settled is not None and now.state not in REBALANCING:
-                    rebalanced, settled = now.at - settled, None
+                if rebalancing_since is not None and now.state not in REBALANCING:
+                    rebalanced, rebalancing_since = now.at - rebalancing_since, None
                 elif now.state in REBALANCING and before.state not in REBALANCING:
-                    settled = now.at
+                    rebalancing_since = now.at
                 since = now.at
             found.append(Change(before, now, lasted, rebalanced))
         before = now
@@ -154,8 +156,7 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes before which polls are missing. Plots do not draw a line from the previous minute to such a
-            minute.
+        breaks: minutes with missing polls directly before them. Plots interrupt the line before such a minute.
     """
 
     minutes: tuple[float, ...]

@@ -124,7 +124,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` for the first offset and for each change: when the offset was first read, and the offset."""
+    """Return `(time, offset)` for the first offset and for each change; the time is when the offset was first read."""
     moves: list[tuple[int, int]] = []
     last = None
     for row in rows:

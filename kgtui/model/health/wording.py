@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Return the reason for a verdict in one line, or `` for the verdict OK. Topic names in the line are not escaped."""
+    """Return the reason for a verdict in one line, or `` for the verdict OK. Topic names in it are not escaped."""
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
     worst = health.worst

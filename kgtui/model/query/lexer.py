@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kgtui.errors import QueryError
 
 LONGEST = 4_096
-"""Maximum length of a filter in characters. RE2 can compile an expression of this length, and nobody types longer ones."""
+"""Maximum length of a filter in characters. RE2 can compile an expression of this length, and nobody types more."""
 
 WILD = "*?%"
 """Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""

@@ -152,12 +152,12 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return the selected groups as listing → sorted ids, like `snapshot.by_listing`.
+        """Compute the selected groups in slices, and return them by listing, in the form of `snapshot.by_listing`.
 
-        The generator yields between slices.
+        The generator yields after each slice of `size` groups.
 
         Args:
-            cache: ids that passed earlier filters. The results of this filter are added.
+            cache: results of earlier filters, to which the results of this filter are added.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -176,10 +176,10 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return how many groups could be tested, and how many groups had to be tested.
+        """Return two numbers that show whether a search is complete: groups with enough data, and all candidates.
 
-        A group must be tested if the list of groups alone cannot exclude it. Both numbers are equal if no term needs
-        other data than the list, or when all data has been read.
+        A candidate is a group that the list of groups alone does not exclude. It has enough data if everything that the
+        terms need was read. The numbers are equal if no term needs other data than the list, or if all data was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
@@ -203,7 +203,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return the groups that their listing does not exclude, and the terms that the listing does not decide."""
+        """Return each listing that may match, with its group ids and the terms that need data of the single groups."""
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():
             undecided = self._undecided(listing, snapshot)

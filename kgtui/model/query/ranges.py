@@ -16,7 +16,7 @@ COUNT_EXPECTED = "a count such as 1k+ (at least), ..1k (at most), 1k..5k, 0 or u
 TIME_EXPECTED = "a time such as 5m+ (at least), ..30s (at most), 1h..2d, 0 or unknown; units s, m, h and d"
 
 LARGEST = 10**15 - 1
-"""Largest count or time in a filter."""
+"""Largest number in a range, as a count or in seconds."""
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([A-Za-z]*)")
 _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
@@ -24,9 +24,12 @@ _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An inclusive range of numbers.
+    """A range of numbers, including both ends.
 
-    An end that is None is open. `unknown` is True for the range that matches unknown values.
+    Attributes:
+        low: smallest number in the range; None if the range has no lower limit.
+        high: largest number in the range; None if the range has no upper limit.
+        unknown: True for the value `unknown` of a filter, which matches unknown numbers instead of a range.
     """
 
     low: float | None = None
@@ -36,7 +39,9 @@ class Range:
     def holds(self, value: float, at_least: bool = False) -> bool | None:
         """Return whether a value is in the range.
 
-        Return None if this cannot be decided because the true value may be larger.
+        Args:
+            value: the number to test.
+            at_least: whether the true number may be larger than `value`. The result is None if it depends on this.
         """
         if self.unknown:
             return at_least
@@ -48,7 +53,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range in a spelling that needs no quotes in a shell."""
+        """Return the range in the filter language, so that it needs no quotes in a shell."""
         if self.unknown:
             return "unknown"
         low = "" if self.low is None else _spell(self.low, units)
@@ -59,11 +64,11 @@ class Range:
 
 
 class RangeSyntaxError(ValueError):
-    """A range has a syntax error. The message describes the error."""
+    """The text is not a valid range. The message says why."""
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
-    """Read a range in the given units. Raises `RangeSyntaxError`."""
+    """Parse a range whose numbers may have the given units. Raises `RangeSyntaxError` if it is not valid."""
     if text.lower() == "unknown":
         return Range(unknown=True)
     ordered = _ORDERED.fullmatch(text)
@@ -89,7 +94,7 @@ def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
     if sign[0] == ">":
         return Range(low=value + step)
     if value - step < 0:
-        raise RangeSyntaxError("no value is less than 0")
+        raise RangeSyntaxError("values are never less than 0")
     return Range(high=value - step)
 
 

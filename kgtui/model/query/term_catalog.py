@@ -49,8 +49,8 @@ class TermKey:
     """One kind of filter term: `key:value`.
 
     Attributes:
-        meaning: what the term says about a group, for the help and the README.
-        example: a filter with the term, in a spelling that needs no quotes in a shell.
+        meaning: which groups the term selects, for the help and the README.
+        example: a filter with the term that needs no quotes in a shell.
         values: the accepted values, for error messages and suggestions; empty if every text or number is accepted.
         needs: the data that the term needs in addition to the list of groups.
         heading: how the help names the term; `key:` by default.
@@ -66,7 +66,7 @@ class TermKey:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyKey(TermKey):
-    """The term that compares the letters of the group id."""
+    """The key `fuzzy` of the term that finds a sequence of letters in the group id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ListingKey(TermKey):
         of_listing: function that returns the texts to compare for a listing; None if the broker does not list them.
         of_group: function that returns the text of one group if the listing does not have it; None if a description
             does not have it either.
-        quoted: True if a value that is not in `values` is accepted in quotes.
+        quoted: whether a value that is not in `values` is accepted if it is written in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -101,12 +101,13 @@ class NumberKey(TermKey):
     """A term that compares a number with ranges.
 
     Attributes:
-        units: the units of the number. They also tell whether the number is a count or a time.
+        units: the units that may follow the number: those of a count (`COUNT_UNITS`) or of a time (`TIME_UNITS`).
         number: function that returns the number of one group.
-        in_summary: attribute of `Summary` with the same number; `` if there is none. It gives a fast answer for groups
-            that only the background sweep reads.
-        newer_in: attribute of `Snapshot` with the reads that may be newer than the summary.
-        searched_without_value: True if a group whose number is not known still counts as searched.
+        in_summary: name of the attribute of `Summary` with the same number; `` if there is none. Groups that only the
+            background sweep reads are compared by this attribute, because that is faster than calling `number`.
+        newer_in: name of the attribute of `Snapshot` with reads that may be newer than the summary.
+        searched_without_value: whether `Query.searched` counts a group as one with enough data although its number is
+            not known.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -129,7 +130,7 @@ class FlagKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey(TermKey):
-    """The term about the verdict on a group."""
+    """The key `verdict` of the term that compares the verdict on a group."""
 
 
 def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ...]:
@@ -295,14 +296,14 @@ TERMS: tuple[TermKey, ...] = (
     ),
     VerdictKey(
         "verdict",
-        "Verdict on a watched group: ok, warn, error (each with + for this or worse), stop, stall, rewind, or unknown.",
+        "Verdict on a watched group: ok, warn, error (a + includes worse verdicts), stop, stall, rewind, or unknown.",
         "verdict:warn+",
         ("ok", "warn", "error", "stop", "stall", "rewind", UNKNOWN),
         needs=_WATCHING,
     ),
     NumberKey(
         "empty",
-        "The group has been Empty for this long, as far as it was watched. Units s, m, h, d.",
+        "Time since the group became Empty; known only if kgtui observed that. Units s, m, h, d.",
         "empty:1h+",
         needs=_WATCHING,
         units=TIME_UNITS,
@@ -370,7 +371,7 @@ HELP: tuple[HelpRow, ...] = (
 
 NOTES: tuple[str, ...] = (
     "Several terms are joined by AND. A word that contains a colon must be quoted or escaped.",
-    "A group is not found by a value that is not known, whether the term is negated or not; use unknown to find it.",
+    "If a value of a group is not known, no term about it finds the group, not even with not:; use unknown instead.",
 )
 
 

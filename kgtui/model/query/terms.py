@@ -1,7 +1,7 @@
-"""The terms of a filter. For each group, a term answers yes, no, or None (not known).
+"""The terms of a filter. The result of a term for one group is True, False, or None if a needed value is not known.
 
-None never counts as yes, not even if the term is negated, because a filter must not select a group by a value that was
-not read.
+A filter selects a group only if all terms are True. A negated term is None, too, if its value is not known: a filter
+must not select a group by a value that was not read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 Tester = Callable[[str], bool | None]
-"""A term that is bound to one snapshot: a function from group id to the answer of the term."""
+"""Function that returns the result of a term for a group id, in one snapshot; None if it is not known."""
 
 
 def negation(negated: bool) -> str:
@@ -57,7 +57,7 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # A slash ends the expression only if no backslash precedes it.
+    # A slash without a backslash before it would end the expression, so a backslash is added.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -87,9 +87,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return whether every id that passes this term also passes the other term.
+        """Return whether it is certain that every id that matches this term also matches the other term.
 
-        This is so if the word of this term contains the word of the other.
+        This is certain if the other term is a word and this term is a longer word that contains it.
         """
         if self == other:
             return True
@@ -179,7 +179,7 @@ class NameTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can answer."""
+        """The data of a group that must be read before the result of the term is known."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -228,7 +228,7 @@ class NumberTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can answer."""
+        """The data of a group that must be read before the result of the term is known."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -242,8 +242,7 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # For nearly all groups, the summary from the sweep has the number, and there is no newer read. This path is
-        # therefore fast.
+        # Fast path: for nearly all groups, the summary of the sweep has the number, and there is no newer read.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
 
@@ -257,7 +256,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data that the number comes from was read."""
+        """Return whether the data from which the number is computed was read."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -292,10 +291,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can answer.
-
-        It is empty, because the term can always answer.
-        """
+        """An empty set, because the result of a flag is always known."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:

@@ -24,7 +24,7 @@ NAMES: dict[str, Status] = {
 }
 """Names of verdicts in the filter language, from the best to the worst."""
 LEVELS = ("ok", "warn", "error")
-"""Verdicts that may be followed by `+`, for this verdict or a worse one."""
+"""Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""
 _SPELLINGS = {"err": "error", "warning": "warn"}
 
 
@@ -85,7 +85,8 @@ class VerdictTerm:
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        return self.negated if status else None  # NOT_FOUND has the value 0.
+        # None if there is no verdict. `NOT_FOUND` counts as no verdict too: its value is 0, so it is false.
+        return self.negated if status else None
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
         """Return a function that applies the term to groups of one snapshot."""
