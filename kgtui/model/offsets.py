@@ -94,8 +94,9 @@ class PartitionLag:
         lead: number of records from the log start to the position, 0 if records are lost; None if it is not known.
         lost: records that expired before they were read (position < log start); None if it is not known.
         reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (the broker
-            did not report it) or `pending`; `` if the lag is known. Reason `topic deleted` is rare, because a
-            coordinator drops the offsets of a topic as soon as it learns of the deletion (observed on 4.3.1 and 3.9.2).
+            did not report it), `pending` or `error` with Kafka's error code; `` if the lag is known. Reason `topic
+            deleted` is rare, because a coordinator drops the offsets of a topic as soon as it learns of the deletion
+            (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
     """
 

@@ -1,4 +1,4 @@
-"""Builds snapshots for tests of the filter language, one line per group."""
+"""Helpers that create snapshots for tests of the filter language."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ CLASSIC = Listing("classic", "consumer", "Empty", 2)
 CONNECT = Listing("classic", "connect", "Stable", 1)
 SIMPLE = Listing("classic", "", "Empty", 2)
 SHARE = Listing("share", "share", "Stable", 2)
-UNTOLD = Listing(None, "consumer", None, 1)
+UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
 def company() -> Snapshot:
-    """Return a snapshot with groups of several kinds. The background sweep has not read some of them yet."""
+    """Return a snapshot with groups of several types and kinds. The background sweep has not read all of them yet."""
     return snapshot(
         {
             "payments.settle": CONSUMER,
@@ -71,7 +71,7 @@ def company() -> Snapshot:
             "connect-cluster": CONNECT,
             "backfill tool": SIMPLE,
             "Orders-Share": SHARE,
-            "old.group": UNTOLD,
+            "old.group": UNKNOWN_TYPE,
         },
         {
             "payments.settle": summary(3, 18_200, 0, ("payments", "rates"), ("settle-1",), ("/10.0.3.7",), ("m-1",)),

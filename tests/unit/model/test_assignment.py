@@ -112,7 +112,7 @@ def test_subscription_by_pattern_has_no_known_topics() -> None:
 
 
 def test_unknown_assignment_is_neither_unowned_nor_idle() -> None:
-    """Brokers report assignments of a classic group only while it is Stable."""
+    """Brokers report the assignments of a classic group only while it is Stable, so at other times nothing is known."""
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 0) is PlacementStatus.UNKNOWN

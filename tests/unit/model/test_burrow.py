@@ -27,11 +27,11 @@ Event = tuple[str, int, int]
 """An event in the history of a partition: `("commit", offset, ms)` or `("log end", offset, ms)`."""
 
 
-# The second implementation applies rule by rule to the whole history. It uses no code of the implementation under test.
+# The functions below implement Burrow's rules a second time, as literally as possible and without code under test.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
-    """Return the window that a ring must contain: `(offset, time, lag)` of each commit, and the log ends."""
+    """Return the expected contents of a `CommitRing`: `(offset, time, lag)` of each commit, and the log end offsets."""
     commits: list[tuple[int, int, int | None]] = []
     ends: list[int] = []
     for kind, offset, at in history:
@@ -57,7 +57,7 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are written
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # 0. no commits → OK; Complete < minimum-complete → OK.
+    # Rule 0: without commits, or if Complete < minimum-complete, the verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
@@ -149,10 +149,7 @@ def test_random_histories_match_the_literal_rules(history: list[Event], options:
 
 
 def test_all_small_windows_match_the_literal_rules() -> None:
-    """The test tries all windows of three commits with few different offsets, lags and log ends.
-
-    They cover every verdict.
-    """
+    """The windows have three commits with few different offsets, lags and log ends, and lead to every verdict."""
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)

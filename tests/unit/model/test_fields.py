@@ -41,7 +41,7 @@ def test_an_output_has_no_field_twice(output: str) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_value_data_and_text_of_a_number() -> None:
+def test_number_is_an_int_as_data_and_a_string_as_text() -> None:
     assert partition_fields.LAG.value(ROW) == 5
     assert partition_fields.LAG.data(ROW) == 5
     assert partition_fields.LAG.text(ROW) == "5"
@@ -53,7 +53,7 @@ def test_unknown_value_is_none_and_empty_text() -> None:
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD
 
 
-def test_lag_text_says_at_least_if_partitions_are_unknown() -> None:
+def test_lag_text_is_a_lower_bound_if_some_lag_is_unknown() -> None:
     assert group_fields.LAG.text(company(), "backfill tool") == "≥ 700"
     assert group_fields.LAG.data(company(), "backfill tool") == 700
     assert group_fields.LAG_UNKNOWN.data(company(), "backfill tool") == 2

@@ -23,7 +23,7 @@ from kgtui.model.members import ConnectWorker, Member, StreamsAssignment, Stream
         ("swarm", "consumer", "other"),
     ],
 )
-def test_kind_of_type_and_protocol(group_type: str | None, protocol: str, kind: str) -> None:
+def test_type_and_protocol_decide_the_kind_of_a_group(group_type: str | None, protocol: str, kind: str) -> None:
     assert kind_of(group_type, protocol) == kind
 
 

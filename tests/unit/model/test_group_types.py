@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_active_states_are_listed_first() -> None:
+def test_states_with_members_are_before_empty_and_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -23,7 +23,7 @@ def test_active_states_are_listed_first() -> None:
     )
 
 
-def test_registry_lists_the_types_and_kinds_of_the_filter_language() -> None:
+def test_registry_has_the_values_of_filter_terms() -> None:
     assert TYPES == ("classic", "consumer", "share", "streams")
     assert PROTOCOLS == ("consumer", "connect", "sr", "share", "streams")
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
@@ -36,7 +36,7 @@ def test_consumer_rpc_is_tried_first_for_groups_of_unknown_type() -> None:
 @pytest.mark.parametrize(
     ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
 )
-def test_every_type_and_protocol_has_a_listed_kind(type_: str | None, protocol: str | None) -> None:
+def test_unknown_types_and_protocols_have_a_kind_too(type_: str | None, protocol: str | None) -> None:
     assert kind_of(type_, protocol) in KINDS
 
 

@@ -83,7 +83,7 @@ def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
         ({"group": "G"}, "the description belongs to another group"),
     ],
 )  # fmt: skip
-def test_refusal_names_the_obstacle_and_what_to_do(changes: dict[str, object], words: str) -> None:
+def test_refusal_says_why_a_group_must_not_be_deleted(changes: dict[str, object], words: str) -> None:
     reason = why_not_delete("g", replace(EMPTY_GROUP, **changes))  # type: ignore[arg-type]
     assert reason is not None
     assert words in reason
@@ -98,7 +98,7 @@ def test_refusal_names_the_obstacle_and_what_to_do(changes: dict[str, object], w
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_group_without_description_is_refused_with_the_fault(fault: Fault | None, words: str) -> None:
+def test_refusal_without_description_gives_the_fault_as_reason(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -153,10 +153,7 @@ def test_deletion_needs_a_listed_group_and_write_access() -> None:
 
 
 def test_long_poll_interval_allows_an_older_description() -> None:
-    """If polls are 30 s apart, a description that is 12 s old is fresh.
-
-    On a paused screen, its age still grows with the clock.
-    """
+    """With 30 s between polls, a description may be older than 10 s, but not 100 s as on a screen that was paused."""
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (
         delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"

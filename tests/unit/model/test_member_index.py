@@ -15,7 +15,7 @@ def names(text: str, key: str) -> tuple[str, ...]:
     return names_reader(key)(text)
 
 
-def test_every_kind_of_name_can_be_read_from_the_index() -> None:
+def test_index_returns_clients_hosts_and_member_ids() -> None:
     members = [Member(f"m-{n}", f"c-{n}", f"/h-{n}", instance_id=f"s-{n}", rack=f"r-{n}") for n in (2, 1)]
     text = member_index_of(members)
     assert {key: names(text, key) for key in NAMES} == {key: tuple(of(members)) for key, of in NAMES.items()}
@@ -23,7 +23,7 @@ def test_every_kind_of_name_can_be_read_from_the_index() -> None:
 
 
 @given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
-def test_index_returns_the_original_ids(rows: list[tuple[str, str, str]]) -> None:
+def test_index_of_random_ids_returns_the_same_ids(rows: list[tuple[str, str, str]]) -> None:
     text = member_index_of([Member(member, client, host) for client, host, member in rows])
     assert names(text, "client") == tuple(sorted({client for client, _, _ in rows}))
     assert names(text, "host") == tuple(sorted({host for _, host, _ in rows}))

@@ -20,7 +20,7 @@ from kgtui.model.offsets import (
 )
 
 
-def test_lag_is_the_distance_to_the_log_end() -> None:
+def test_lag_is_the_log_end_minus_the_commit() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 70), PartitionBounds(50, 100))
     assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
 

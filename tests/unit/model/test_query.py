@@ -22,7 +22,7 @@ EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
-    """Return the groups that a filter selects, and check that `matches` agrees for each group."""
+    """Return the ids of the groups that a filter selects, and assert that `matches` selects the same groups."""
     snap = snap or company()
     query = parse(text)
     found = query.select(snap, marked)
@@ -139,7 +139,7 @@ def test_unread_groups_match_no_term_and_no_negation() -> None:
         assert chosen(f"not:{text}", snap) == set()
 
 
-def test_a_missing_topic_is_unknown_if_a_read_failed() -> None:
+def test_groups_with_a_failed_read_match_no_topic_term() -> None:
     read = summary(topics=("orders",))
     failed = replace(read, topics=None, fault=Fault("REQUEST_TIMED_OUT", "no answer", 7, group="failed"))
     snap = snapshot({"read": CONSUMER, "failed": CONSUMER}, {"read": read, "failed": failed})
@@ -160,7 +160,7 @@ def test_states_of_old_brokers_come_from_the_sweep() -> None:
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_newer_details_replace_the_summary() -> None:
+def test_description_newer_than_the_summary_is_used() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -172,16 +172,16 @@ def test_newer_details_replace_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_searched_counts_only_groups_the_list_cannot_exclude() -> None:
+def test_searched_ignores_groups_that_the_list_excludes() -> None:
     snap = company()
-    assert parse("topic:payments").searched(snap) == (3, 6)  # members of Orders-Share were not readable
+    assert parse("topic:payments").searched(snap) == (3, 6)  # the members of Orders-Share could not be read
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
     assert parse("empty:1h+").searched(snap) == (4, 6)
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_needs_of_terms_and_sort_keys() -> None:
+def test_query_needs_the_data_of_its_terms_and_sort_keys() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}

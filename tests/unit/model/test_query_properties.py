@@ -85,7 +85,7 @@ def test_any_text_parses_or_fails_at_a_position(text: str) -> None:
 
 
 @given(st.lists(terms, min_size=1, max_size=3))
-def test_select_equals_matches_and_terms_are_joined_by_and(parts: list[IdTerm]) -> None:
+def test_selected_groups_match_all_terms_of_the_filter(parts: list[IdTerm]) -> None:
     snap = company()
     query = Query(tuple(parts))
     found = set(query.select(snap))
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm]
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_ids_with_a_word_also_contain_its_parts(word: str, more: str, ids: list[str]) -> None:
+def test_longer_word_is_within_the_shorter_word_unless_negated(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,8 +114,8 @@ def test_ids_with_a_word_also_contain_its_parts(word: str, more: str, ids: list[
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_longer_word_tests_only_remaining_and_changed_ids() -> None:
-    """If the same filter is applied again, only the ids of changed listings are tested."""
+def test_cached_filter_tests_only_remaining_and_changed_ids() -> None:
+    """A longer word is tested on the ids that the shorter word left, and the same word on ids of changed listings."""
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
     cache = FilterCache()

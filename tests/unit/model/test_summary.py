@@ -24,7 +24,7 @@ def test_topics_come_from_offsets_members_and_topology() -> None:
     assert (summary.state, summary.type, summary.at) == ("Stable", "streams", 5.0)
 
 
-def test_unread_parts_are_none_and_not_zero() -> None:
+def test_values_that_were_not_read_are_none() -> None:
     summary = summary_of(None, None, (), None, 5.0, shared=Topics())
     assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, None)
     assert summary_of(None, None, (), None, 5.0, memberless=True, shared=Topics()).members == 0

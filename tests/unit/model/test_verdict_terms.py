@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return group id → health, one group per verdict. The groups `slow` and `rewound` have full windows."""
+    """Return the health of five groups by group id; each has another verdict."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -42,7 +42,7 @@ def test_catalog_lists_every_verdict() -> None:
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Return a snapshot with these groups and one group that is not watched."""
+    """Return a snapshot with the five watched groups and one group that is not watched."""
     names = [*watched(), "unseen"]
     listing = next(iter(company().groups.values()))
     return replace(company(), groups=dict.fromkeys(names, listing), by_listing={listing: names}, health=watched())
@@ -77,7 +77,7 @@ def test_verdict_terms_select_the_expected_groups(snapshot: Snapshot, text: str,
     assert query.needs == {Need.WATCHING}
 
 
-def test_unwatched_groups_do_not_count_as_searched(snapshot: Snapshot) -> None:
+def test_searched_does_not_count_unwatched_groups(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -94,7 +94,7 @@ def test_text_of_a_verdict_term_parses_to_the_same_term(any_of: tuple[VerdictMat
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_lower_bound_of_time_lag_does_not_select_by_maximum() -> None:
+def test_time_lag_of_at_least_10_s_matches_no_upper_limit() -> None:
     """A time lag of at least 10 s may be 20 s, so a limit in between neither selects nor excludes the group."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(company().groups.values()))

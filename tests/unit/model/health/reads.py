@@ -1,4 +1,4 @@
-"""Builds the reads of a group for tests of health, one read per line."""
+"""Helpers for tests of health: create reads of a group in few words, and a read history from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def described(
     epoch: int | None = None,
     assignment_epoch: int | None = None,
 ) -> GroupDescription:
-    """Return a description of the group `g`."""
+    """Return a description of group `g`."""
     return GroupDescription(
         "g", group_type, "consumer", state, 1, group_epoch=epoch, assignment_epoch=assignment_epoch, members=members
     )
@@ -66,7 +66,7 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return a read history with these reads; None stands for a read that failed."""
+    """Return a read history with these reads at intervals of `every` seconds; None stands for a failed read."""
     history = ReadHistory(watching)
     for number, read in enumerate(reads):
         description_read = None if read is None else description or described()
@@ -75,7 +75,7 @@ def watch(
 
 
 def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:
-    """Return samples from `(second, position, log end, log start)`; the lag is computed."""
+    """Return samples of a partition from rows `(seconds after T0, position, log end, log start)`."""
     return [
         Sample(
             round((T0 + at) * 1000),
@@ -89,5 +89,5 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return the undecided verdicts as `(status, lack)`."""
+    """Return each undecided verdict as `(status, kind of missing data)`."""
     return [(one.status.name, one.lack.value) for one in health.undecided]

@@ -38,16 +38,16 @@ def test_no_rate_is_computed_across_a_gap() -> None:
 
 
 def test_changed_set_of_partitions_starts_a_new_trend() -> None:
-    """The total lag jumps when the lag of a partition becomes known again."""
+    """The total lag jumps when the lag of a partition becomes known again, although the group became no slower."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
     assert health_of(watch([offsets((None, 9))] * 5)).trend is None
 
 
-def test_group_has_the_time_lag_of_its_worst_partition() -> None:
+def test_time_lag_of_a_group_is_its_largest_time_lag() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The record at offset 1000 was written within the first 5 s.
+    # The record at offset 1000 is the first of ten records that were written evenly in the first 5 s, so at 0.5 s.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -56,7 +56,7 @@ def test_group_has_the_time_lag_of_its_worst_partition() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_counted_and_unknown_is_not_zero() -> None:
+def test_lost_records_are_summed_and_none_if_unknown() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
@@ -74,13 +74,13 @@ def test_expected_loss_uses_the_retention_of_the_topic() -> None:
     )
 
 
-def test_members_behind_the_target_assignment_delay_the_group() -> None:
+def test_members_behind_the_target_assignment_are_listed_with_epochs() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_empty_time_is_the_observed_time() -> None:
+def test_empty_period_starts_at_the_first_read_as_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -93,10 +93,7 @@ def test_empty_time_is_the_observed_time() -> None:
 
 
 def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
-    """Brokers keep the offsets of share groups.
-
-    The offsets of simple groups expire one by one. Neither has one time of expiry.
-    """
+    """The offsets of a share group do not expire, and those of a simple group expire one by one."""
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
@@ -106,7 +103,7 @@ def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_empty_time_restarts_after_a_gap() -> None:
+def test_empty_period_restarts_after_a_gap() -> None:
     """The group may have had members during the gap, so the time since it became Empty is a lower bound."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
@@ -160,7 +157,7 @@ def test_memory_is_bounded_and_the_oldest_sample_stays() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_an_hour_without_changes_needs_few_periods() -> None:
+def test_rebalance_log_needs_one_period_per_quiet_minute() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -171,13 +168,13 @@ def test_an_hour_without_changes_needs_few_periods() -> None:
     assert len(log._rows) // 5 <= 61
 
 
-def test_partitions_missing_from_a_read_are_dropped() -> None:
+def test_partitions_missing_from_the_newest_read_are_dropped() -> None:
     seen = watch([offsets((1, 5), (1, 5)), offsets((1, 5))])
     assert set(seen.samples) == {("t", 0)}
     assert set(health_of(seen).partitions) == {("t", 0)}
 
 
-def test_a_read_that_is_not_later_is_ignored() -> None:
+def test_read_older_than_the_newest_read_is_ignored() -> None:
     seen = watch([offsets((1, 5))] * 2)
     seen.add(T0, described(), offsets((3, 5)))
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)

@@ -28,8 +28,8 @@ def test_stuck_group_is_stop_after_a_full_window() -> None:
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
-def test_slow_commit_pace_is_configured_or_observed() -> None:
-    """With one commit per minute, 50 s without a commit are normal."""
+def test_stop_takes_longer_if_commits_are_rare() -> None:
+    """With one commit per minute, as configured or as observed, 50 s without a commit are normal."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -38,7 +38,7 @@ def test_slow_commit_pace_is_configured_or_observed() -> None:
 
 
 def test_stop_needs_longer_silence_after_long_idle_time() -> None:
-    """Burrow reports STOP only if the time since the last commit is longer than the window, which is 215 s here."""
+    """Burrow reports STOP only if the time since the last commit exceeds the window, here 215 s due to idleness."""
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
     still = [offsets((1040, 1500))]
@@ -47,7 +47,7 @@ def test_stop_needs_longer_silence_after_long_idle_time() -> None:
 
 
 def test_group_that_keeps_up_is_ok_and_decided() -> None:
-    """The lag at each read is not zero, and it grows with the traffic, although the group keeps up."""
+    """The lag grows with the traffic although the group keeps up; this must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -79,7 +79,7 @@ def test_group_whose_lag_falls_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_rewind_lasts_until_the_group_returns_to_its_offset() -> None:
+def test_rewind_lasts_until_the_previous_offset_is_reached_again() -> None:
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
     assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 unread"
@@ -104,19 +104,19 @@ def test_unknown_lag_is_undecided_and_not_zero() -> None:
     assert (health.lag.lag if health.lag else 0) is None
 
 
-def test_partition_without_commit_or_topic_is_not_undecided() -> None:
+def test_partition_without_commit_or_with_deleted_topic_is_ok() -> None:
     gone = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 3)})
     for found in (gone, offsets((None, 50))):
         health = health_of(watch([found] * 20))
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_missing_log_end_is_not_replaced_by_an_older_log_end() -> None:
+def test_missing_log_end_offset_is_not_replaced_by_an_older_one() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_worst_partition_has_the_largest_lag_above_allowed_lag() -> None:
+def test_worst_partition_is_the_one_with_the_largest_lag() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -126,8 +126,8 @@ def test_worst_partition_has_the_largest_lag_above_allowed_lag() -> None:
     assert (lenient.status, lenient.undecided) == (Status.OK, ())
 
 
-def test_undecided_verdicts_are_worse_than_the_given_verdict() -> None:
-    """If a group is already ERR, other errors that are undecided are not reported."""
+def test_undecided_verdicts_of_a_group_are_worse_than_its_verdict() -> None:
+    """If one partition makes the group ERR, undecided errors of other partitions are not reported for the group."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
@@ -147,8 +147,8 @@ def test_removed_group_is_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_window_has_offset_changes_with_lag_to_older_log_ends() -> None:
-    """The lag of each offset change is computed from a log end that is ten seconds old."""
+def test_offset_changes_become_commits_with_lag_to_older_log_ends() -> None:
+    """As in Burrow, the lag of a commit is computed from a log end offset that is up to ten seconds old."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -166,10 +166,7 @@ def test_window_has_offset_changes_with_lag_to_older_log_ends() -> None:
     st.integers(1, 4),
 )
 def test_frequent_reads_give_the_same_window_as_commits(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The window from frequent reads has the same offsets as the commits.
-
-    The times differ by at most one read interval.
-    """
+    """The offsets are those of the commits, and each time is less than one read interval after the commit."""
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
         at += gap * every

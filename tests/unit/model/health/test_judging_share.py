@@ -37,7 +37,7 @@ def test_no_progress_is_stop_without_members_and_stall_with_them(empty: bool, st
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_reason_mentions_acknowledgement() -> None:
+def test_reason_says_that_nothing_was_acknowledged() -> None:
     health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
@@ -89,7 +89,7 @@ def test_unknown_lag_is_undecided_but_uninitialized_partition_is_ok() -> None:
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_group_with_unknown_member_count_may_have_members() -> None:
+def test_no_progress_is_stall_if_member_count_is_unknown() -> None:
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
@@ -104,21 +104,21 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_bad_verdict_needs_lag_and_stop_needs_no_progress(reads: list[Row], empty: bool) -> None:
+def test_problems_need_lag_and_stop_or_stall_no_progress(reads: list[Row], empty: bool) -> None:
     row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
     if row.status in (Status.STOP, Status.STALL):
         assert row.still > 45
         known = [(at, start, lag) for at, (start, lag, _) in enumerate(reads) if start is not None and lag is not None]
-        since = known[-1][0] - row.still / EVERY  # In some samples of this time, the lag may be unknown.
+        since = known[-1][0] - row.still / EVERY
         tail = [(start, lag) for at, start, lag in known if at >= since]
         assert len({start for start, _ in tail}) == 1
         assert [lag for _, lag in tail] == sorted(lag for _, lag in tail)
         assert (row.status is Status.STOP) == empty
 
 
-def test_no_progress_continues_over_failed_reads() -> None:
+def test_failed_reads_do_not_end_a_time_without_progress() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

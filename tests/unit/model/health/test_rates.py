@@ -26,7 +26,7 @@ def test_two_samples_have_no_slope() -> None:
     assert slope([], []) is None
 
 
-def test_drain_time_needs_a_clear_trend() -> None:
+def test_drain_time_is_none_without_a_clearly_falling_lag() -> None:
     assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
     assert drain(0, None) == 0
     assert drain(1000, Slope(-10.0, 6.0, 60)) is None
@@ -80,7 +80,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_stuck_group_loses_records_when_log_start_reaches_it() -> None:
+def test_loss_is_expected_when_log_start_reaches_the_position() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -88,7 +88,7 @@ def test_stuck_group_loses_records_when_log_start_reaches_it() -> None:
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_the_sooner_of_two_loss_estimates_is_returned() -> None:
+def test_earlier_of_two_loss_estimates_is_returned() -> None:
     """The movement of the log start offset may predict an earlier loss than the topic's retention."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
@@ -130,6 +130,6 @@ def test_group_that_keeps_up_has_no_expected_loss(position: int, per_second: int
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_records_already_lost_are_no_expected_loss() -> None:
+def test_no_loss_is_expected_if_records_are_already_lost() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None
