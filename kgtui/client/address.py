@@ -32,7 +32,7 @@ def split_address(text: str) -> Address:
 
 
 async def ip_addresses(address: Address) -> list[str]:
-    """Return the IP addresses of a host, in the order of preference of the operating system.
+    """Return the IP addresses of a host, in the order that the operating system prefers.
 
     Raises:
         socket.gaierror: the name does not resolve.

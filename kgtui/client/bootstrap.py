@@ -1,4 +1,7 @@
-"""Find the brokers of a cluster: ask all bootstrap servers at the same time, and use the first valid response."""
+"""Find the brokers of a cluster.
+
+All bootstrap servers are asked at the same time, and the first valid response is used.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class BrokerAddress:
 
     Attributes:
         node: id of the broker.
-        rack: None if the broker has no rack.
+        rack: rack of the broker; None if it has no rack.
     """
 
     node: int
@@ -39,9 +42,9 @@ class ClusterView:
     """The metadata of a cluster, as reported by one of its brokers.
 
     Attributes:
-        cluster_id: None if the broker did not send it.
+        cluster_id: id of the cluster; None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
-        brokers: address by node id.
+        brokers: node id → address of the broker.
         features: name of each finalized feature → its level. None for brokers before 2.7, which do not report features.
     """
 

@@ -83,7 +83,7 @@ def explain_timeout(address: Address, seconds: float) -> str:
 
 
 def explain_invalid_address(address: Address, error: ValueError) -> str:
-    """Explain that nobody can connect to this address, whatever the network is like."""
+    """Explain that the address is invalid, so that no connection attempt can succeed."""
     reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
     shown = f"{address.host!r}:{address.port}"
     return f"{shown} is not an address ({reason}): correct it, or the advertised.listeners of the broker"
@@ -174,7 +174,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 
 
 def response_start(error: asyncio.IncompleteReadError) -> bytes:
-    """Return the first bytes of a response that ended too early, including the four that were taken for its length."""
+    """Return the first bytes of a response that ended too early, including the four that were read as its length."""
     if error.expected is None or error.expected == len(b"size"):
         return error.partial
     return error.expected.to_bytes(4, "big", signed=error.expected < 0) + error.partial
@@ -223,7 +223,7 @@ class Peer(Enum):
 async def explain_with_probe(error: ConnectError, address: Address, security: Security) -> ConnectError:
     """Probe the address and return a ConnectError that says what listens there.
 
-    Return `error` if the probe adds nothing.
+    Return `error` if the probe finds no better explanation.
     """
     if not _ambiguous(error.__cause__):
         return error
@@ -235,7 +235,7 @@ async def explain_with_probe(error: ConnectError, address: Address, security: Se
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Find out what listens at an address.
 
-    Return its kind, and the name of its protocol if the kind is FOREIGN, else `""`.
+    Return the kind of server. Also return the name of its protocol if the kind is FOREIGN, otherwise `""`.
     """
     try:
         async with asyncio.timeout(timeout / 2):

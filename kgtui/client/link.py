@@ -34,7 +34,7 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of the requests that are never sent twice.
 
-The broker may have executed a request although its response was lost.
+They change the cluster, and a broker may have executed such a request although its response was lost.
 """
 
 
@@ -128,7 +128,7 @@ class Link:
         """Return the open connection. If there is none, connect; concurrent callers share one attempt.
 
         Raises:
-            ConnectError: the attempt failed, or the last one failed and the pause after it is not over.
+            ConnectError: the attempt failed, or the pause after the last failed attempt is not over.
         """
         if self._session is not None and not self._closed:
             if self._session.connection.connected:

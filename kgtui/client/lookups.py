@@ -115,11 +115,11 @@ class CoordinatorCache:
         self._nodes.update(dict.fromkeys(groups, node))
 
     def forget(self, group: str) -> None:
-        """Forget the coordinator of a group, so that the next `find` looks it up again."""
+        """Remove the coordinator of a group from the cache, so that the next `find` looks it up again."""
         self._nodes.pop(group, None)
 
     def clear(self) -> None:
-        """Forget the coordinators of all groups."""
+        """Remove the coordinators of all groups from the cache."""
         self._nodes.clear()
 
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
@@ -253,7 +253,7 @@ class LeaderCache:
         self._silent: dict[int, Backoff] = {}
 
     def clear(self) -> None:
-        """Forget the leaders of all topics."""
+        """Remove the leaders of all topics from the cache."""
         self._topics.clear()
 
     def failed(self, node: int) -> bool:

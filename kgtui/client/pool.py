@@ -231,7 +231,7 @@ class Pool:
         self._coordinators.learn(groups, node)
 
     def forget_coordinator(self, group: str) -> None:
-        """Forget the coordinator of a group, so that it is looked up again."""
+        """Remove the coordinator of a group from the cache, so that the next call looks it up again."""
         self._coordinators.forget(group)
 
     async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:

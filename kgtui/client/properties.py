@@ -1,8 +1,8 @@
 """Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-The value of `sasl.jaas.config` is a login module with its options, as Kafka's JaasConfig reads it with Java's
-StreamTokenizer: words of letters, digits and `. - _ $`, quoted strings with backslash escapes, `//` and `/* */`
-comments, and a semicolon at the end::
+The value of `sasl.jaas.config` is a login module with its options. It is parsed as by Kafka's JaasConfig, which uses
+Java's StreamTokenizer. The value consists of words of letters, digits and `. - _ $`, quoted strings with backslash
+escapes, `//` and `/* */` comments, and a semicolon at the end::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \\"quoted\\" word";
 """
@@ -177,9 +177,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return an option name if it is safe to show.
+    """Return the name of an option, or "an option" for an unknown name.
 
-    Any other text may be a part of a password with an unescaped quote.
+    An unknown name may be a part of a password with an unescaped quote, and must not be shown.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

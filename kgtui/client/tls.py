@@ -57,7 +57,7 @@ class Tls:
         key_pem, chain_pem: the client's private key and certificate chain as text.
         key_password: password of an encrypted private key.
         verify_hostname: whether the certificate must contain the host name that the client connects to.
-        lowest, highest: TLS versions.
+        lowest, highest: the oldest and newest TLS version that may be used.
     """
 
     trust_file: str = ""

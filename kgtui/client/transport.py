@@ -43,7 +43,7 @@ HEAD_START = 0.25
 CLOSING_TIMEOUT = 1.0
 """Time that a broker has to close its side of a TLS connection, in seconds.
 
-After it, the socket is closed without waiting.
+After this time, the socket is closed without waiting.
 """
 
 
@@ -55,7 +55,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _tame_loggers() -> None:
-    """Keep the messages of aiokafka off the terminal, and passwords out of the log, whatever the program configures."""
+    """Keep the messages of aiokafka off the terminal, and passwords out of the log, even if the program logs DEBUG."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)

@@ -1,4 +1,4 @@
-"""Messages and APIs, built from tables.
+"""Messages and APIs, which are built from the tables in `kgtui.protocol.messages` and `kgtui.protocol.records`.
 
 The decoder and the encoder of each message version are compiled when they are first used.
 """
@@ -26,7 +26,7 @@ API_VERSIONS_KEY = 18
 
 
 class Message:
-    """A request, a response, a record, or the data of a group member, in all versions that kgtui can read.
+    """A request, a response, a record, or the data of a group member, in all versions that kgtui can encode and decode.
 
     Attributes:
         name: Kafka's name of the message, such as `ListGroupsRequest`.

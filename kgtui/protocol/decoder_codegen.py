@@ -24,7 +24,7 @@ Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
-    """Compile the function that decodes a message of this version; it takes `(data, pos)` and returns a dict.
+    """Compile the function that decodes a message of this version. The function takes `(data, pos)` and returns a dict.
 
     A strict decoder rejects strings that are not UTF-8, and bytes after the end of the message.
     """

@@ -2,7 +2,7 @@
 
 A caller that polls compares the bytes of each row with the bytes from the previous poll, and decodes only the rows
 that changed. Decoded rows equal the rows of the generated decoder. The fast path handles rows with short strings and
-without tagged fields; a row that is different is detected and read field by field.
+without tagged fields. Any other row is detected and read field by field.
 """
 
 from __future__ import annotations

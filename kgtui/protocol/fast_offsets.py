@@ -1,7 +1,8 @@
-"""Hand-written decoders for OffsetFetch and ListOffsets responses, which decode a topic with one `struct` call.
+"""Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-They return the same values as the generated decoders. One call is enough if no row of the topic has tagged fields and
-all rows have metadata of the same length. The decoders check this, and read the rows of any other topic one by one.
+They return the same values as the generated decoders, but decode all partitions of a topic with one call of Python's
+`struct` module. This works if no partition has tagged fields and all partitions have metadata of the same length. The
+decoders check this, and read the partitions of any other topic one by one.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """None before version 8, because the response then has no group id: a request names only one group."""
+    """None before version 8, because a request then names only one group, and its response does not repeat the id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 

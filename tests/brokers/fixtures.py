@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
-"""Parametrized fixtures, each with the names of the fixtures that it uses one after the other."""
+"""Parametrized fixture → names of the fixtures with which it runs each test."""
 
 NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
 """All fixtures that start a broker, the slowest first."""
 
 
-@pytest.hookimpl(tryfirst=True)  # this hook must run before xdist reads the markers
+@pytest.hookimpl(tryfirst=True)  # This hook must run before xdist reads the markers.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests with real brokers in one worker, so that each broker is started only once."""
     for item in items:

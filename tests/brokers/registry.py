@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup; the coordinator responds after every member has sent it."""
+        """Send JoinGroup. The coordinator responds after every member has sent JoinGroup."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,

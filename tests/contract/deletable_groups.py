@@ -47,7 +47,7 @@ class DeletionCluster:
 
     Attributes:
         live: groups with members, which cannot be deleted.
-        deletable: the Empty groups that the test may delete: their types by group id.
+        deletable: group id → type, for each Empty group that the test may delete.
         make_simple: adds a simple group with the given id and one commit.
         joined: takes a group id and returns a context manager; inside it, the group has a member.
     """
@@ -150,7 +150,7 @@ def _create_empty_connect_group(live: Live, group: str) -> None:
     """Create a Connect group without members. Requests are sent directly, because a real worker would be slow."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
-    for _ in range(2):  # the first response only assigns the member id (KIP-394)
+    for _ in range(2):  # JoinGroup is sent twice, because the first response only assigns the member id (KIP-394).
         request = JoinGroupRequest(
             group_id=GroupId(group),
             session_timeout=kio_client.LONG,

@@ -39,7 +39,7 @@ def coordinated_by(simulator: Simulator, node: int, state: str = "Stable") -> li
     )
 
 
-async def test_groups_of_a_dead_broker_are_read_from_others() -> None:
+async def test_groups_of_a_dead_broker_are_read_from_other_brokers() -> None:
     async with cluster(brokers=5) as (simulator, admin):
         before = await admin.list_groups()
         await simulator.faults.kill(3)
@@ -64,7 +64,7 @@ async def test_a_silent_broker_affects_only_its_own_groups() -> None:
         assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
 
 
-async def test_an_unreachable_cluster_error_names_all_attempts() -> None:
+async def test_the_error_for_an_unreachable_cluster_names_all_attempts() -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)

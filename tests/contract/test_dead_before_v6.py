@@ -62,7 +62,7 @@ async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: b
 
 
 @pytest.mark.parametrize("role", ["consumer", "mixed", "consumer-empty"])
-async def test_a_newer_group_is_described_without_a_list(live: Live, role: str) -> None:
+async def test_a_kip_848_group_is_described_without_listing_first(live: Live, role: str) -> None:
     """The client does not know the type of the group, because it has not read a list of groups."""
     group = live[role]
     async with connect([live.bootstrap]) as admin:

@@ -79,7 +79,7 @@ async def test_every_group_is_described_by_the_rpc_of_its_type(target: TargetClu
     await _described_right(target)
 
 
-async def test_groups_are_described_without_a_list(target: TargetCluster) -> None:
+async def test_groups_are_described_without_listing_first(target: TargetCluster) -> None:
     await _described_right(target)
 
 

@@ -156,7 +156,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         if expected.first_error_line.startswith("This tool"):
             assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # kgtui adds a reason to the first line, which Kafka's tool has only in its stack trace.
+            # kgtui prints the reason in the first line, and Kafka's tool prints it only in its stack trace.
             assert ours.first_error_line.startswith(expected.first_error_line), words
         else:
             assert ours.first_error_line == expected.first_error_line, words

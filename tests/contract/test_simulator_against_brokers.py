@@ -236,8 +236,8 @@ def comparable(value: Any) -> Any:
             ]
         return rows
     if isinstance(value, list):
-        kept = [comparable(row) for row in value if not isinstance(row, dict) or ours(row)]
-        return sorted(kept, key=name_of)
+        kept = [comparable(row) for row in value if not isinstance(row, dict) or is_compared(row)]
+        return sorted(kept, key=sort_key)
     return value
 
 
@@ -246,8 +246,8 @@ def common(row: Fields, low: int, high: int) -> Fields:
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
-def ours(row: Fields) -> bool:
-    """Return whether a row belongs to this test: it names a group of this test, or does not name a group."""
+def is_compared(row: Fields) -> bool:
+    """Return whether a row names a group of this test, or no group at all."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (
@@ -256,8 +256,7 @@ def ours(row: Fields) -> bool:
     )
 
 
-def name_of(row: Any) -> str:
-    """Return the sort key of a row."""
+def sort_key(row: Any) -> str:
     if not isinstance(row, dict):
         return ""
     return str(

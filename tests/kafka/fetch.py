@@ -163,7 +163,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            for jar in partial.glob("*.jar"):  # the folder existed before, or another run has just created it
+            for jar in partial.glob("*.jar"):  # The folder exists already, so the jars are moved one by one.
                 jar.replace(target / jar.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -23,7 +23,7 @@ HEADER_SIZE = _VERSION.size
 
 
 def version_of(data: bytes) -> int | None:
-    """Return the version at the start of the data; None when it is missing or negative."""
+    """Return the version at the start of the data, or None if the version is missing or negative."""
     if len(data) < HEADER_SIZE:
         return None
     version = int(_VERSION.unpack_from(data)[0])

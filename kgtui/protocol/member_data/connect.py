@@ -81,7 +81,7 @@ class Subscription:
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a Connect worker; None when it is empty or malformed."""
+    """Decode the metadata of a Connect worker. Return None if the bytes are empty or malformed."""
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTIONS, version, data)
     if version is None or value is None:
@@ -96,7 +96,7 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode the assignment of a Connect worker; None when it is empty or malformed."""
+    """Decode the assignment of a Connect worker. Return None if the bytes are empty or malformed."""
     version = version_of(data)
     if version is None:
         return None

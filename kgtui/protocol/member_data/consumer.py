@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TopicPartitions: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-"""Pairs of a topic and its partitions, in the order in which the member or the leader sent them."""
+"""Pairs of a topic and its partitions, in the order of the decoded bytes."""
 
 _SUBSCRIPTION_PARTITIONS: Rows = (
     ("Topic", "string", "1+"),
@@ -62,7 +62,7 @@ class Subscription:
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a member; None when it is empty or malformed."""
+    """Decode the metadata of a member. Return None if the bytes are empty or malformed."""
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTION, version, data)
     if version is None or value is None:

@@ -46,12 +46,12 @@ class Assignment:
 
 
 def decode_identity(data: bytes) -> Identity | None:
-    """Decode the metadata of a registry; None when it is empty or malformed."""
+    """Decode the metadata of a registry. Return None if the bytes are empty or malformed."""
     return _identity(_fields(data))
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """Decode the assignment of a registry; None when it is empty or malformed."""
+    """Decode the assignment of a registry. Return None if the bytes are empty or malformed."""
     fields = _fields(data)
     if not fields.keys() & {"error", "master", "master_identity"}:
         return None

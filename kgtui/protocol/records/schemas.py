@@ -90,9 +90,9 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Epoch of a target assignment, and the time in ms at which it was computed (since 4.3, KIP-1263)."""
+"""Value of a record with the epoch of a target assignment and, since 4.3, the time of its computation (KIP-1263)."""
 
-# Committed offsets of classic, consumer and streams groups.
+# Records with committed offsets of classic, consumer and streams groups.
 
 _OFFSET_COMMIT_KEY: Rows = (
     ("group", "string", "0"),
@@ -357,7 +357,7 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Since 4.1, brokers write a hash of the topic metadata into ConsumerGroupMetadata instead (KIP-1101).
+    # Brokers before 4.1 write this record. Newer brokers write a hash into ConsumerGroupMetadata instead (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),

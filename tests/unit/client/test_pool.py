@@ -46,7 +46,7 @@ async def test_a_call_returns_the_decoded_response() -> None:
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_bootstrap_connection_becomes_the_bulk_lane() -> None:
+async def test_the_connection_to_the_bootstrap_server_is_reused() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -152,7 +152,7 @@ async def test_requests_in_flight_are_limited_per_lane(lane: Lane, limit: int) -
         assert len(fake[1].requests(LIST_GROUPS.key)) == 9
 
 
-async def test_a_missed_deadline_names_the_step() -> None:
+async def test_the_error_for_a_missed_deadline_names_the_step() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=replace(QUICK, stall=60)) as pool:
         await pool.version(1, LIST_GROUPS, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(None)
@@ -376,7 +376,7 @@ async def test_a_connection_cut_within_a_response_is_reported() -> None:
             assert await call_until_answered(pool)
 
 
-async def test_calling_an_unknown_broker_names_it() -> None:
+async def test_the_error_for_an_unknown_broker_names_it() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         with pytest.raises(ConnectError, match="broker 9 is not in the cluster"):
             await pool.call(9, LIST_GROUPS, {}, timeout=5)

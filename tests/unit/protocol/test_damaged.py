@@ -138,7 +138,7 @@ def test_random_bytes_give_a_value_or_a_decode_error(message: Message, version: 
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
-    """Decoding does not allocate memory for a forged length of two billion, at whatever position the length is."""
+    """Decoding does not allocate memory for a forged length of two billion, wherever the length is in the frame."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -174,7 +174,7 @@ HALF_A_FRAME = bytes(3_000_000)
     ids=name_of,
 )
 def test_an_array_longer_than_the_frame_is_rejected_at_once(message: Message, version: int, start: bytes) -> None:
-    """The error names the claimed length; no element of the array is read before it is raised."""
+    """The error contains the forged length. No element of the array is read."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"has a length of 2[0-9]{9}, but") as caught:

@@ -10,9 +10,9 @@ from tests.unit.protocol.java_oracle import ask
 
 @pytest.fixture(scope="module")
 def kafka_errors() -> dict[int, tuple[str, bool, str]]:
-    """Return name, whether it is retriable, and message of each code of Kafka 4.4.0.
+    """Return code → (name, whether Kafka's exception is retriable, message) for all codes of Kafka 4.4.0.
 
-    They come from the class `org.apache.kafka.common.protocol.Errors`.
+    The codes come from the class `org.apache.kafka.common.protocol.Errors`.
     """
     rows = [line.split("\t") for line in ask(["errors"])]
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}

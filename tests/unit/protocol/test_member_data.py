@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return data written by ConnectProtocol and IncrementalCooperativeConnectProtocol of 4.3.1, by name."""
+    """Return name → bytes that ConnectProtocol or IncrementalCooperativeConnectProtocol of 4.3.1 has written."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 

@@ -114,7 +114,7 @@ def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
     ],
 )
 def test_an_array_longer_than_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
-    """The result is a reason that names the claimed length; no element of the array is read before."""
+    """The reason contains the forged length. No element of the array is read."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)
     tracemalloc.start()

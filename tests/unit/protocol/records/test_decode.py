@@ -88,7 +88,7 @@ def test_an_unknown_tagged_field_is_skipped() -> None:
     assert record.value["topicId"] == UUID(int=0)
 
 
-def test_a_tombstone_has_only_a_key() -> None:
+def test_a_tombstone_is_decoded_without_a_value() -> None:
     record = decoded(COMMIT_KEY, None)
     assert (record.value, record.version) == (None, None)
     assert record.key["partition"] == 2
@@ -96,7 +96,7 @@ def test_a_tombstone_has_only_a_key() -> None:
 
 
 def test_a_member_without_classic_metadata_is_decoded() -> None:
-    """For such a member, brokers write null into a tagged field. The byte for null is 0 there, and 255 elsewhere."""
+    """Brokers write null into a tagged field for such a member. In tagged fields, null is the byte 0 and not 255."""
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
     record = decoded(key, start + bytes.fromhex("01 00 01 00"))
@@ -149,7 +149,7 @@ def test_an_undecodable_record_has_a_reason(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_keeps_its_type_and_version() -> None:
+def test_an_undecodable_record_reports_its_type_and_version() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -237,7 +237,7 @@ def test_connect_workers_and_registries_are_decoded() -> None:
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_members_with_malformed_data_are_kept() -> None:
+def test_malformed_member_data_is_none_and_keeps_its_bytes() -> None:
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))
