@@ -7,7 +7,8 @@ recorder compares rows to find changes. Nested values are stored as JSON, in whi
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.answer import Fault
@@ -27,7 +28,11 @@ RowValues = tuple[Any, ...]
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
 """Values of column `kind` of table `partitions`."""
 
-_DETAILS = ("topics", "regex", "assignment", "target", "connect", "registry", "streams", "undecoded")
+_MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
+_DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))
+"""Attributes of a member that have no column of their own. They are stored as JSON in column `detail`."""
+
+_member_columns = attrgetter(*_MEMBER_COLUMNS)
 _DESCRIBED = ("type", "protocol", "state", "coordinator", "topology", "topology_status", "source", "authoritative")
 _UNDESCRIBED: RowValues = (None, None, None, None, None, None)
 
@@ -112,31 +117,14 @@ def undescribed() -> RowValues:
 def member_row(member: Member) -> RowValues:
     """Convert a member to a row of table `members`."""
     detail = {name: value for name in _DETAILS if (value := getattr(member, name)) is not None and value != b""}
-    return (
-        member.client_id,
-        member.host,
-        member.instance_id,
-        member.rack,
-        member.epoch,
-        member.protocol,
-        member.assigned_count,
-        _text(_plain(detail)),
-    )
+    return (*_member_columns(member), member.assigned_count, _text(_plain(detail)))
 
 
 def member_of_row(member_id: str, row: RowValues) -> Member:
     """Convert a row of table `members` to a member."""
-    client_id, host, instance_id, rack, epoch, protocol, _, text = row
-    known = {
-        "member_id": member_id,
-        "client_id": client_id,
-        "host": host,
-        "instance_id": instance_id,
-        "rack": rack,
-        "epoch": epoch,
-        "protocol": protocol,
-    }
-    return _typed({**known, **json.loads(text)}, Member)
+    *values, _, text = row
+    columns = dict(zip(_MEMBER_COLUMNS, values, strict=True))
+    return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
 # -- partitions ------------------------------------------------------------------------------------------------------

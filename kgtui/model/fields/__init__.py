@@ -67,6 +67,7 @@ class Field(Generic[Row]):
             conversion.
         missing: the reason that is shown if the field has no value.
         optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
+        hide_empty: True if a table has no column for the field unless at least one row has a value.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 
@@ -80,6 +81,7 @@ class Field(Generic[Row]):
     encode: Callable[[Any], object] | None = None
     missing: Missing = Missing.NONE
     optional: bool = False
+    hide_empty: bool = False
     needs: Literal["", "members", "lag"] = ""
 
     @property

@@ -115,20 +115,23 @@ def _task_offset(row: tuple[str, int, int]) -> dict[str, Any]:
 
 MEMBER_ID: MemberField = Field("member_id", "MEMBER", "string", _DESCRIBE, lambda member: member.member_id)
 INSTANCE_ID: MemberField = Field(
-    "instance_id", "INSTANCE", "string", f"{_DESCRIBE} (static membership, KIP-345)", lambda member: member.instance_id
-)
+    "instance_id", "INSTANCE", "string", f"{_DESCRIBE} (static membership, KIP-345)", lambda member: member.instance_id,
+    hide_empty=True,
+)  # fmt: skip
 CLIENT_ID: MemberField = Field("client_id", "CLIENT", "string", _DESCRIBE, lambda member: member.client_id)
 HOST: MemberField = Field(
     "host", "HOST", "string", f"{_DESCRIBE}, as the broker sees it", lambda member: member.host,
     format=lambda host: host.removeprefix("/"),
 )  # fmt: skip
-RACK: MemberField = Field("rack", "RACK", "string", f"{_DESCRIBE} or {_METADATA}", lambda member: member.rack)
+RACK: MemberField = Field(
+    "rack", "RACK", "string", f"{_DESCRIBE} or {_METADATA}", lambda member: member.rack, hide_empty=True
+)
 PROTOCOL: MemberField = Field(
     "protocol", "PROTOCOL", "string", f"{_DESCRIBE}: classic, consumer, share or streams",
     lambda member: member.protocol, missing=Missing.UNKNOWN,
 )  # fmt: skip
 EPOCH: MemberField = Field(
-    "epoch", "EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", lambda member: member.epoch
+    "epoch", "EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", lambda member: member.epoch, hide_empty=True
 )
 TOPICS: MemberField = Field(
     "topics", "TOPICS", "array", f"{_DESCRIBE} or {_METADATA}", lambda member: member.topics,
@@ -169,7 +172,7 @@ STREAMS: MemberField = Field(
 )  # fmt: skip
 UNDECODED: MemberField = Field(
     "undecoded", "METADATA", "string", "metadata bytes that follow no known protocol, in hex",
-    lambda member: member.undecoded.hex() or None, optional=True,
+    lambda member: member.undecoded.hex() or None, optional=True, hide_empty=True,
 )  # fmt: skip
 
 MEMBER_OBJECT = (
@@ -177,6 +180,10 @@ MEMBER_OBJECT = (
     ASSIGNED, CONNECT, REGISTRY, STREAMS, UNDECODED,
 )  # fmt: skip
 """Fields of a member in the JSON of `kgtui show` and of the incident export."""
+
+
+_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED, ASSIGNMENT_TEXT)
+_WIDE_COLUMNS = (*_COLUMNS, TARGET_TEXT, SUBSCRIPTION)
 
 
 MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED)
@@ -192,20 +199,19 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of a table of these members. Columns that would be empty for every member are left out."""
-    members = description.members or ()
-    columns = [MEMBER_ID]
-    if any(member.instance_id for member in members):
-        columns.append(INSTANCE_ID)
-    columns += [CLIENT_ID, HOST]
-    if any(member.rack for member in members):
-        columns.append(RACK)
-    if any(member.epoch is not None for member in members):
-        columns.append(EPOCH)
-    if has_mixed_protocols(description):
-        columns.append(PROTOCOL)
-    columns += [ASSIGNED, ASSIGNMENT_TEXT]
-    return [*columns, TARGET_TEXT, SUBSCRIPTION] if wide else columns
+    """Return the columns of the members table of `kgtui show`; see `has_column`."""
+    return [field for field in (_WIDE_COLUMNS if wide else _COLUMNS) if has_column(field, description)]
+
+
+def has_column(field: MemberField, description: GroupDescription) -> bool:
+    """Return whether tables of this group's members have a column for a field.
+
+    A field with `hide_empty` has one if any member has a value. The protocol has one if the members use several
+    protocols.
+    """
+    if field is PROTOCOL:
+        return has_mixed_protocols(description)
+    return not field.hide_empty or any(field.text(member) for member in description.members or ())
 
 
 def has_mixed_protocols(description: GroupDescription) -> bool:

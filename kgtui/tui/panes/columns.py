@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.cells import cell_len
 
@@ -37,6 +37,7 @@ class Column(Generic[RowT]):
         max_width: largest width of the column, in terminal cells.
         cut: whether a text that is too long is shortened at its end or in its middle.
         full: returns the text for the detail area below the table; None to use the cell.
+        field: the field of the catalog that the column shows; None for a column of this pane only.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Column(Generic[RowT]):
     max_width: int = 40
     cut: Cut = "end"
     full: Callable[[RowT], Cell] | None = None
+    field: Field[Any] | None = None
 
     def cell(self, row: RowT) -> Cell:
         """Return the cell of this column in a row of the table."""
@@ -97,7 +99,7 @@ def field_column(
 
     return Column(
         field.name, field.title, value or field_value, render or field_cell, rank=rank, right=field.align == "right",
-        min_width=min_width, max_width=max_width, cut=cut, full=full,
+        min_width=min_width, max_width=max_width, cut=cut, full=full, field=field,
     )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.fields import member_fields
-from kgtui.model.group_types import CLASSIC, SHARE
+from kgtui.model.fields.member_fields import has_column
+from kgtui.model.group_types import CLASSIC
 from kgtui.model.members import ConnectWorker, RegistryNode
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
@@ -94,26 +95,21 @@ Columns = list[Column[MemberRow]]
 
 def member_columns(description: GroupDescription) -> Columns:
     """Return the columns for a group of this kind, without columns that are empty for every member."""
-    members = description.members or ()
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":
         return [*registry_columns(), _host(2), _id(3)]
-    if any(member.streams for member in members):
-        return [
-            *streams_columns(),
-            _epoch(),
-            _host(3),
-            *_protocol_columns(members),
-            *_identity_columns(members),
-            _id(6),
-        ]
+    optional = _if_used(description, _protocol(), _instance(), _rack())
+    if any(member.streams for member in description.members or ()):
+        return [*streams_columns(), _epoch(), _host(3), *optional, _id(6)]
     columns = [_client(), _host(2), _assigned()]
     if description.type != CLASSIC:
         columns.append(_epoch())
-    if description.type not in (CLASSIC, SHARE):
-        columns += _protocol_columns(members)
-    return [*columns, *_identity_columns(members), _subscription(), _id(5), *_bytes(members)]
+    return [*columns, *optional, _subscription(), _id(5), *_if_used(description, _undecoded())]
+
+
+def _if_used(description: GroupDescription, *columns: Column[MemberRow]) -> Columns:
+    return [column for column in columns if column.field is None or has_column(column.field, description)]
 
 
 def _member(row: MemberRow) -> Member:
@@ -180,11 +176,6 @@ def _protocol() -> Column[MemberRow]:
     )  # fmt: skip
 
 
-def _protocol_columns(members: tuple[Member, ...]) -> Columns:
-    """Return the column for the protocol of each member; no column if no member uses the classic protocol."""
-    return [_protocol()] if any(member.protocol == CLASSIC for member in members) else []
-
-
 def _draw_protocol(row: MemberRow) -> Cell:
     protocol = row.member.protocol
     if protocol is None:
@@ -198,16 +189,12 @@ def _full_protocol(row: MemberRow) -> Cell:
     return _draw_protocol(row)
 
 
-def _identity_columns(members: tuple[Member, ...]) -> Columns:
-    """Return the columns for instance ids and racks. A column is left out if it would be empty for every member."""
-    columns: Columns = []
-    if any(member.instance_id for member in members):
-        columns.append(
-            field_column(member_fields.INSTANCE_ID, _member, rank=3, min_width=8, max_width=28, cut="middle")
-        )
-    if any(member.rack for member in members):
-        columns.append(field_column(member_fields.RACK, _member, rank=3, min_width=10, max_width=14))
-    return columns
+def _instance() -> Column[MemberRow]:
+    return field_column(member_fields.INSTANCE_ID, _member, rank=3, min_width=8, max_width=28, cut="middle")
+
+
+def _rack() -> Column[MemberRow]:
+    return field_column(member_fields.RACK, _member, rank=3, min_width=10, max_width=14)
 
 
 def _subscription() -> Column[MemberRow]:
@@ -230,15 +217,11 @@ def _draw_subscribed(row: MemberRow) -> Cell:
     return unknown_cell() if value is None else optional_cell(value)
 
 
-def _bytes(members: tuple[Member, ...]) -> Columns:
-    if not any(member.undecoded for member in members):
-        return []
-    return [
-        field_column(
-            member_fields.UNDECODED, _member, value=_hex, render=lambda row: Cell(_hex(row) or "", MUTED), rank=6,
-            max_width=24,
-        )
-    ]  # fmt: skip
+def _undecoded() -> Column[MemberRow]:
+    return field_column(
+        member_fields.UNDECODED, _member, value=_hex, render=lambda row: Cell(_hex(row) or "", MUTED), rank=6,
+        max_width=24,
+    )  # fmt: skip
 
 
 def _hex(row: MemberRow) -> str | None:
