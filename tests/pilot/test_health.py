@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Static
 
-from kgtui.tui.panes import OverviewPane
+from kgtui.tui.panes.overview import OverviewPane
 from tests.pilot.app_driver import app_on, main_screen, rows, sample_snapshot, settled
 from tests.pilot.health_snapshots import unhealthy_snapshot, with_health
 

@@ -12,7 +12,7 @@ from kgtui.history.point_in_time import Comparison, LagChange, OwnerChange
 from kgtui.history.poll_index import RecordedPoll
 from kgtui.model.group import Listing
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.panes import HistoryPane
+from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.plots import curves
 from kgtui.tui.screens.comparison import ComparisonScreen
 from kgtui.tui.text import DisplaySettings

@@ -8,87 +8,63 @@ sooner.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kgtui.tui.panes.assignments import AssignmentsPane
     from kgtui.tui.panes.base import Pane
-    from kgtui.tui.panes.config import ConfigPane
-    from kgtui.tui.panes.history import HistoryPane
-    from kgtui.tui.panes.members import MembersPane
-    from kgtui.tui.panes.offsets import OffsetsPane
-    from kgtui.tui.panes.overview import OverviewPane
-
-__all__ = [
-    "PANES", "AssignmentsPane", "ConfigPane", "HistoryPane", "MembersPane", "OffsetsPane", "OverviewPane", "Pane",
-    "PaneEntry", "pane_titles",
-]  # fmt: skip
-
-_MODULES = {
-    "Pane": "base",
-    "OverviewPane": "overview",
-    "MembersPane": "members",
-    "AssignmentsPane": "assignments",
-    "OffsetsPane": "offsets",
-    "HistoryPane": "history",
-    "ConfigPane": "config",
-}
-"""The module of this package that contains each pane class, by class name. It is imported at the first use."""
 
 
 class PaneEntry(NamedTuple):
     """A pane in the list of panes.
 
     Attributes:
+        id: id of the pane, and name of the module of this package that contains its widget.
         key: the key that opens the pane.
         short: the title of the pane on a narrow screen.
+        shortened: on a narrow screen, the titles are shortened one after the other. The title with the lowest number is
+            the first.
         name: class name of the pane's widget.
         help: one sentence for the help screen that says what the key does.
+        needs_configs: whether the monitor must read the configs of the selected group while the pane is visible.
     """
 
     id: str
     key: str
     title: str
     short: str
+    shortened: int
     name: str
     help: str
+    needs_configs: bool = False
 
     @property
     def widget(self) -> type[Pane]:
         """The class of the pane's widget. The first access imports the module of the class."""
-        found: type[Pane] = __getattr__(self.name)
-        return found
+        return getattr(import_module(f"{__name__}.{self.id}"), self.name)  # type: ignore[no-any-return]
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("overview", "1", "Overview", "Over", "OverviewPane", "Show a summary of the group."),
-    PaneEntry("members", "2", "Members", "Memb", "MembersPane", "Show the group's members."),
+    PaneEntry("overview", "1", "Overview", "Over", 6, "OverviewPane", "Show a summary of the group."),
+    PaneEntry("members", "2", "Members", "Memb", 5, "MembersPane", "Show the group's members."),
     PaneEntry(
-        "assignments",
-        "3",
-        "Assignments",
-        "Assign",
-        "AssignmentsPane",
+        "assignments", "3", "Assignments", "Assign", 1, "AssignmentsPane",
         "Show which member owns which partition, and what must still move.",
     ),
     PaneEntry(
-        "offsets", "4", "Offsets", "Offs", "OffsetsPane", "Show committed offsets and lag by topic and partition."
+        "offsets", "4", "Offsets", "Offs", 3, "OffsetsPane",
+        "Show committed offsets and lag by topic and partition.",
     ),
     PaneEntry(
-        "history",
-        "5",
-        "History",
-        "Hist",
-        "HistoryPane",
+        "history", "5", "History", "Hist", 4, "HistoryPane",
         "Show lag, rates and members over time, and a log of rebalances.",
     ),
     PaneEntry(
-        "config", "6", "Config", "Conf", "ConfigPane", "Show the group's configuration, and where each value is set."
+        "config", "6", "Config", "Conf", 2, "ConfigPane",
+        "Show the group's configuration, and where each value is set.", needs_configs=True,
     ),
-)
+)  # fmt: skip
 
-_SHORTENING_ORDER = ("assignments", "config", "offsets", "history", "members", "overview")
-"""Ids of the panes. On a narrow screen, the title of the first pane is shortened first, then that of the second."""
+PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
@@ -99,15 +75,8 @@ def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
         gap: number of blank cells after each title.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}
-    by_id = {entry.id: entry for entry in PANES}
-    for name in _SHORTENING_ORDER:
+    for entry in sorted(PANES, key=lambda entry: entry.shortened):
         if sum(len(title) + gap for title in shown.values()) <= width:
             break
-        shown[name] = f"{by_id[name].key} {by_id[name].short}"
+        shown[entry.id] = f"{entry.key} {entry.short}"
     return shown
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

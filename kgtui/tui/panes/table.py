@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
@@ -19,13 +18,14 @@ from textual.strip import Strip
 from kgtui.tui import text
 from kgtui.tui.panes.cells import MUTED, ROLES, fit_text
 from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferred_width
-from kgtui.tui.textual_compat.line_view import LineView
+from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from rich.style import Style
     from textual import events
+    from textual.binding import BindingType
 
 RowT = TypeVar("RowT")
 
@@ -49,14 +49,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--kg-…` | text of the cells that have this role |
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "Up", id="up", show=False),
-        Binding("down,j", "cursor(1)", "Down", id="down", show=False),
-        Binding("pageup", "page(-1)", "Page up", id="page-up", show=False),
-        Binding("pagedown", "page(1)", "Page down", id="page-down", show=False),
-        Binding("home,g", "edge(-1)", "First", id="first", show=False),
-        Binding("end,G", "edge(1)", "Last", id="last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = movement_bindings(
+        "cursor(-1)", "cursor(1)", "page(-1)", "page(1)", "edge(-1)", "edge(1)"
+    )
     """
     | key | does |
     |---|---|

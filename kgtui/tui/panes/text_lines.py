@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
 from kgtui.tui.panes.cells import ROLES, PaneLine, safe_text
-from kgtui.tui.textual_compat.line_view import LineView
+from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.binding import BindingType
     from textual.selection import Selection
 
 
@@ -40,14 +40,9 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", id="up", show=False),
-        Binding("down,j", "scroll_down", "Down", id="down", show=False),
-        Binding("pageup", "page_up", "Page up", id="page-up", show=False),
-        Binding("pagedown", "page_down", "Page down", id="page-down", show=False),
-        Binding("home,g", "scroll_home", "First", id="first", show=False),
-        Binding("end,G", "scroll_end", "Last", id="last", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = movement_bindings(
+        "scroll_up", "scroll_down", "page_up", "page_down", "scroll_home", "scroll_end"
+    )
     """
     | key | does |
     |---|---|

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from kgtui.model.query import parse
 from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
-from kgtui.tui.panes import PANES
+from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.recording import recording_mark
 from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.grouping import GROUPING_TITLES
@@ -292,8 +292,8 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Make the monitor read the selected group's configuration while the Config pane is visible."""
-        visible = self.detail.display and self.detail.active == "config"
+        """Make the monitor read the selected group's configuration while the pane in front shows it."""
+        visible = self.detail.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
     @on(GroupTree.LaidOut)

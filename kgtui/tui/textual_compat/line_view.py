@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -19,9 +20,30 @@ from kgtui.tui.textual_compat.rendering import NoRelayout, StyleCache
 if TYPE_CHECKING:
     from typing import Self
 
+    from textual.binding import BindingType
     from textual.strip import Strip
 
 T = TypeVar("T")
+
+
+def movement_bindings(*actions: str) -> list[BindingType]:
+    """Bind the keys that move in lists and texts to six actions.
+
+    Args:
+        actions: the actions for one line up, one line down, one page up, one page down, the first line, the last line.
+    """
+    keys = (
+        ("up,k", "Up", "up"),
+        ("down,j", "Down", "down"),
+        ("pageup", "Page up", "page-up"),
+        ("pagedown", "Page down", "page-down"),
+        ("home,g", "First", "first"),
+        ("end,G", "Last", "last"),
+    )
+    return [
+        Binding(pressed, action, title, id=name, show=False)
+        for (pressed, title, name), action in zip(keys, actions, strict=True)
+    ]
 
 
 class _ScrollBar(ScrollBar, NoRelayout):

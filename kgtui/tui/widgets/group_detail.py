@@ -12,7 +12,7 @@ from textual.widgets import ContentSwitcher
 
 from kgtui.model import facts
 from kgtui.tui import text
-from kgtui.tui.panes import PANES, pane_titles
+from kgtui.tui.panes import PANES, PANES_BY_ID, pane_titles
 from kgtui.tui.tree.grouping import type_label
 from kgtui.tui.widgets.line import LineWidget, Piece, spread
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.series import SeriesStore
     from kgtui.model.snapshot import Snapshot
-    from kgtui.tui.panes import Pane
+    from kgtui.tui.panes.base import Pane
     from kgtui.tui.session import ReplayPosition
 
 
@@ -238,7 +238,7 @@ class GroupDetail(Vertical):
         return self._panes[name]
 
     def _create(self, name: str) -> Pane:
-        entry = next(entry for entry in PANES if entry.id == name)
+        entry = PANES_BY_ID[name]
         pane = self._panes[name] = entry.widget(id=f"pane-{name}")
         pane.command_config = self._command_config
         pane.series = self._series

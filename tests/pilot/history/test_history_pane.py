@@ -10,7 +10,7 @@ from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import SessionOpener
 from kgtui.errors import LakeError
 from kgtui.tui.app import KgtuiApp
-from kgtui.tui.panes import HistoryPane
+from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.plots import curves
 from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, screen_text, settled, until
 from tests.pilot.history import sample_history

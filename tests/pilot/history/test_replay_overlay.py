@@ -13,7 +13,7 @@ from kgtui.commands.sessions import SessionOpener
 from kgtui.tui import recording
 from kgtui.tui.dialogs.recordings import OpenRecordingDialog
 from kgtui.tui.messages import TimeRequested
-from kgtui.tui.panes import HistoryPane
+from kgtui.tui.panes.history import HistoryPane
 from kgtui.tui.screens.main import MainScreen
 from tests.pilot.app_driver import app_on, main_screen, screen_text, screen_words, settled
 from tests.pilot.app_driver import until as shell_until

@@ -10,7 +10,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from kgtui.tui import text
-from kgtui.tui.panes import Pane
+from kgtui.tui.panes.base import Pane
 from tests.pilot.panes.data import NOW
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kgtui.model.members import Member
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text
-from kgtui.tui.panes import AssignmentsPane
+from kgtui.tui.panes.assignments import AssignmentsPane
 from kgtui.tui.panes.base import SummaryLine
 from tests.pilot.panes import data
 from tests.pilot.panes.pane_app import PaneApp

@@ -15,9 +15,10 @@ from textual.widgets import Static
 from kgtui.model.answer import Fault
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.dialogs.export import ExportDialog
-from kgtui.tui.panes import AssignmentsPane, OffsetsPane, Pane
-from kgtui.tui.panes.base import Notice
+from kgtui.tui.panes.assignments import AssignmentsPane
+from kgtui.tui.panes.base import Notice, Pane
 from kgtui.tui.panes.cells import Cell
+from kgtui.tui.panes.offsets import OffsetsPane
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.app_driver import app_on, main_screen, screen_text, settled, until
 from tests.pilot.panes import data

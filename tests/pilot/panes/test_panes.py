@@ -11,8 +11,13 @@ from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
 from kgtui.model.snapshot import Reading, Snapshot
-from kgtui.tui.panes import PANES, AssignmentsPane, ConfigPane, MembersPane, OffsetsPane, OverviewPane, Pane
-from kgtui.tui.panes.base import Notice, SummaryLine
+from kgtui.tui.panes import PANES
+from kgtui.tui.panes.assignments import AssignmentsPane
+from kgtui.tui.panes.base import Notice, Pane, SummaryLine
+from kgtui.tui.panes.config import ConfigPane
+from kgtui.tui.panes.members import MembersPane
+from kgtui.tui.panes.offsets import OffsetsPane
+from kgtui.tui.panes.overview import OverviewPane
 from kgtui.tui.panes.row_detail import RowDetail
 from kgtui.tui.panes.text_lines import TextLines
 from tests.pilot.panes import data

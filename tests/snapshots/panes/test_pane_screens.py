@@ -10,7 +10,11 @@ import pytest
 from kgtui.model.answer import Fault
 from kgtui.model.snapshot import Reading
 from kgtui.tui.dialogs.explain import ExplainDialog
-from kgtui.tui.panes import AssignmentsPane, ConfigPane, MembersPane, OffsetsPane, OverviewPane, Pane
+from kgtui.tui.panes.assignments import AssignmentsPane
+from kgtui.tui.panes.config import ConfigPane
+from kgtui.tui.panes.members import MembersPane
+from kgtui.tui.panes.offsets import OffsetsPane
+from kgtui.tui.panes.overview import OverviewPane
 from tests.pilot.panes import data
 from tests.pilot.panes.pane_app import PaneApp
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.pilot import Pilot
+
+    from kgtui.tui.panes.base import Pane
 
     Compare = Callable[..., bool]
 
