@@ -1,6 +1,6 @@
 """The lake: one folder of Delta tables with the recording of a cluster and the tables that the pipeline derives.
 
-It holds the table schemas, the folder, reading and writing of Delta tables, their maintenance, and a reader for the
-gold tables. Imports `model` and `errors` only. deltalake and pyarrow are imported when a table is used, not before, so
-that the pipeline can be shipped to executors that have neither.
+This package has the table schemas, reads, writes and maintains the Delta tables, and has a reader for the gold tables.
+It imports only `model` and `errors`. deltalake and pyarrow are imported when a table is used, because the pipeline
+imports this package on Spark executors, where neither is installed.
 """

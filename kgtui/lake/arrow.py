@@ -32,7 +32,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Return the names of the text columns, which are read dictionary-encoded: their values repeat in many rows."""
+    """Return the names of the text columns. They are read dictionary-encoded, because values occur in many rows."""
     return [column.name for column in table.columns if column.type == "string"]
 
 
@@ -46,7 +46,7 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
-    """Convert rows with values for all columns into an Arrow table."""
+    """Convert rows into an Arrow table. Each row must have a value for every column of the table."""
     import pyarrow as pa
 
     schema = arrow_schema(table)
@@ -59,7 +59,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[object]:
-    """Convert a column into a list of Python values, with surrogates in text restored."""
+    """Convert a column into a list of Python values. Text is returned with its original surrogates."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -78,9 +78,9 @@ def to_values(column: pa.ChunkedArray) -> list[object]:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Keep only the rows of these polls.
+    """Return only the rows of these polls.
 
-    A flush that was interrupted can leave rows of polls that are missing in table `polls`; such rows do not count.
+    An interrupted flush can leave rows of polls that are not in table `polls`. Readers must ignore these rows.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -110,7 +110,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
             try:
                 column = column.unify_dictionaries()
-            except pa.ArrowInvalid:  # a column without any value has a dictionary of type null
+            except pa.ArrowInvalid:  # if all values of a column are null, its dictionary has type null
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -118,7 +118,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace dictionary-encoded text by the rank of each value, because numbers sort faster than text."""
+    """Replace each dictionary-encoded text by its rank in sort order, because numbers sort faster than text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -134,16 +134,17 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape_surrogates(text: str) -> str:
-    """Replace lone surrogates, which Arrow and Delta tables cannot store; different texts stay different.
+    """Replace the lone surrogates in a text, because Arrow and Delta tables cannot store them.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each becomes U+FDD0, a code point that Unicode
-    reserves for internal use, and four hexadecimal digits. All other text stays readable for other programs.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate is replaced by U+FDD0, a code point
+    that Unicode reserves for internal use, and four hexadecimal digits. U+FDD0 itself is replaced in the same way, so
+    that two different texts never get the same result. All other characters stay the same.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 
 
 def unescape_surrogates(text: str) -> str:
-    """Restore the text that `escape_surrogates` was given."""
+    """Convert the result of `escape_surrogates` back to the original text."""
     if _MARK not in text:
         return text
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)

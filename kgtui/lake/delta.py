@@ -1,4 +1,4 @@
-"""Read and write the recorded tables as Delta tables. Only modules of this package import deltalake."""
+"""Read and write the recorded tables as Delta tables. Only modules of package `kgtui.lake` import deltalake."""
 
 from __future__ import annotations
 
@@ -35,28 +35,37 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMPACTED = "compact-"
-"""Prefix of the names of files written by compaction; their rows are sorted by key and poll."""
+"""Prefix of the names of files that compaction writes. Their rows are sorted by key and poll."""
 
 WRITTEN = "part-"
-"""Prefix of the names of files written by a flush."""
+"""Prefix of the names of files that a flush of the recorder writes."""
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Name of the partition column in the listing of a table's files."""
+"""Key of the partition day in deltalake's list of a table's files (`get_add_actions`)."""
 
 
 def load_deltalake() -> Any:
-    """Import and return deltalake. Raises `LakeError` that says what to install when it or pyarrow is missing."""
+    """Import and return deltalake.
+
+    Raises:
+        LakeError: deltalake or pyarrow is not installed; the message says what to install.
+    """
     try:
         import deltalake
-        import pyarrow.parquet  # noqa: F401 - what follows needs it
+        import pyarrow.parquet  # noqa: F401 - all reads and writes need it
     except ImportError as error:
-        raise LakeError(f"history needs {error.name}: pip install 'kgtui[history]'") from error
+        raise LakeError(
+            f"recordings need {error.name}, which is not installed. Run: pip install 'kgtui[history]'"
+        ) from error
     return deltalake
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that reading and writing may raise: errors of the disk, of Delta and of Arrow."""
+    """Return the types of the exceptions that reads and writes of tables may raise, for an `except` clause.
+
+    The exceptions come from the disk, from deltalake and from pyarrow.
+    """
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
@@ -69,7 +78,7 @@ def is_compacted(file: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Create files with permissions for their owner only, in all threads of the process."""
+    """Context manager in which all threads of the process create files with permissions for their owner only."""
     before = os.umask(0o077)
     try:
         yield
@@ -94,11 +103,15 @@ class RecordedTable:
 
     @property
     def exists(self) -> bool:
-        """Whether the table was created."""
+        """Whether the table exists on disk."""
         return self._delta is not None or (self.path / LOG).is_dir()
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
-        """Open the table; `renew` reads the newest version. Returns None while the table does not exist."""
+        """Return the opened table, or None while the table does not exist.
+
+        Args:
+            renew: whether a table that is already open is updated to its newest version.
+        """
         deltalake = load_deltalake()
         if self._delta is None:
             if not deltalake.DeltaTable.is_deltatable(str(self.path)):
@@ -109,7 +122,11 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return the files of the table, of one day or of all, with path, size, row count and column statistics."""
+        """Return path, size, row count and column statistics of each file of the table.
+
+        Args:
+            day: return only the files of this day; None for all days.
+        """
         import pyarrow as pa
 
         delta = self.open()
@@ -128,15 +145,17 @@ class RecordedTable:
         span: tuple[int, int] | None = None,
         **equal: object,
     ) -> pa.Table:
-        """Read rows that match all conditions, with dictionary-encoded text; none while the table does not exist.
+        """Return the rows that match all conditions, with dictionary-encoded text.
 
-        Files whose statistics rule out a match are not opened.
+        Files are not opened if their statistics show that they have no matching rows. The result is empty while the
+        table does not exist.
 
         Args:
-            columns: any except `day`.
-            after: only later polls.
-            span: first keyframe and last poll.
-            equal: column → value that it must have.
+            columns: names of the columns to read, except `day`.
+            after: return only rows of polls that are later than this poll.
+            day: return only rows of this day.
+            span: a keyframe and a poll; return only rows of this or later keyframes, up to this poll.
+            equal: column name → value; return only rows with this value in this column.
         """
         import pyarrow.dataset as ds
 
@@ -158,22 +177,22 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> QueryBuilder | None:
-        """Return an SQL session (DataFusion) on the newest version of the table; None while it does not exist."""
+        """Return an SQL session (DataFusion) with the newest version of the table; None while it does not exist."""
         delta = self.open(renew=True)
         return None if delta is None else load_deltalake().QueryBuilder().register(self.table.name, delta)
 
     def read_group(
         self, query: QueryBuilder | None, columns: Sequence[str], group: str, span: tuple[int, int]
     ) -> pa.Table:
-        """Read rows of one group, text dictionary-encoded. The order of the rows is not defined.
+        """Return the rows of one group in undefined order, with dictionary-encoded text.
 
-        SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
+        This uses SQL, because it is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            query: of `query`.
-            columns: any except `day`.
-            group: with surrogates escaped.
-            span: first keyframe and last poll.
+            query: result of the method `query`.
+            columns: names of the columns to read, except `day`.
+            group: group id with escaped surrogates.
+            span: a keyframe and a poll; only rows of this or later keyframes, up to this poll, are returned.
         """
         import pyarrow as pa
 
@@ -195,7 +214,10 @@ class RecordedTable:
         return to_one_chunk(rows)
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Read all rows of a keyframe and of the polls until the next one."""
+        """Return all rows of a keyframe and of the polls until the next keyframe.
+
+        A compacted file is only opened here. Its blocks are read when they are needed.
+        """
         import pyarrow.dataset as ds
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
@@ -230,14 +252,13 @@ class RecordedTable:
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
-        """Append rows of one day, and return the version of the table that contains them.
+        """Append a batch of rows of one day, and return the version of the table that contains them.
 
-        A batch is appended once, even if the call is repeated after an error. The file is written here, as compaction
-        writes its files, and then added to the table's log.
+        The batch is appended only once, even if this is called again after an error.
 
         Args:
-            rows: at least one row, in parts.
-            serial: number of the batch; larger than that of the batch before.
+            rows: lists of rows, with at least one row in total.
+            serial: number of the batch, which must be larger than the number of the previous batch.
         """
         import pyarrow as pa
 
@@ -251,16 +272,19 @@ class RecordedTable:
         return int(delta.version())
 
     def forget(self) -> None:
-        """Forget what is known of the table, so that the next call reads it from disk."""
+        """Close the table, so that the next call opens its newest version from disk."""
         self._delta = self._listed = None
 
     # -- maintenance ---------------------------------------------------------------------------------------------
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
-        """Replace files of one day by one file that is sorted by key and poll.
+        """Replace files of one day by one file whose rows are sorted by key and poll.
 
-        Rows of other polls than `polls` are left out: they come from interrupted flushes. The commit has `dataChange`
-        false, so that streams that read the table do not read the rows again.
+        The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
+
+        Args:
+            files: elements of the result of the method `files`.
+            polls: polls whose rows are kept. Rows of other polls come from interrupted flushes and are left out.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
@@ -282,10 +306,10 @@ class RecordedTable:
         self._commit(actions)
 
     def _add(self, rows: pa.Table, day: date, *, compact: bool = False) -> Any:
-        """Write a file and return the action that adds it to the table.
+        """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the file replaces others without changing data.
+            compact: whether the file replaces other files with the same rows.
         """
         from deltalake.transaction import AddAction
 
@@ -304,14 +328,14 @@ class RecordedTable:
         delta.update_incremental()
 
     def delete_before(self, day: date) -> int:
-        """Delete the rows of all days before this one, and return their number."""
+        """Delete the rows of all days before `day`, and return their number."""
         delta = self.open()
         if delta is None or not any(file[DAY] < day for file in self.files()):
             return 0
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files from disk that are in no retained version: replaced files, and files of interrupted writes."""
+        """Remove files that compaction or deletes replaced over an hour ago, and files of interrupted writes."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

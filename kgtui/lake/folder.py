@@ -1,7 +1,8 @@
 """The folder of a lake, with its marker file and its retention file. Uses the standard library only.
 
-`lake.json` marks a folder as a lake and holds the format version and the cluster id. Tables are in `<layer>/<table>`.
-`recorder.lock` names the process that records. `retention.json` holds the retention of topics and of offsets.
+The marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
+`<layer>/<table>`. `recorder.lock` contains the host and process id of the recorder. `retention.json` contains the
+retention of topics and of committed offsets.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MARKER = "lake.json"
 LOCK = "recorder.lock"
 LOG = "_delta_log"
-"""Name of the folder that every Delta table contains."""
+"""Name of the transaction log in the folder of a Delta table."""
 
 LAKE_VARIABLE = "KGTUI_LAKE"
 """Environment variable with the path of the lake, used when no path is given."""
@@ -44,7 +45,7 @@ class LakeFolder:
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """Return the lake at a path; `~` stands for the home folder."""
+        """Return the lake at a path. A leading `~` is replaced by the home folder."""
         return cls(Path(path).expanduser())
 
     @property
@@ -61,16 +62,19 @@ class LakeFolder:
         if not self.path.exists():
             raise LakeError(f"{self.path} does not exist")
         if not self.path.is_dir():
-            raise LakeError(f"{self.path} is a file; a lake is a folder")
+            raise LakeError(f"{self.path} is a file, but a lake is a folder")
         version = self._version()
         if version > VERSION:
             raise LakeError(
-                f"{self.path} was written by a newer kgtui: its tables have version {version}, this kgtui reads up to "
-                f"{VERSION}. Upgrade kgtui."
+                f"{self.path} was written by a newer kgtui: its tables have version {version}, and this kgtui reads "
+                f"versions up to {VERSION}. Upgrade kgtui."
             )
 
     def check_usable(self) -> None:
-        """Check that the folder is a lake, or is empty or missing. Raises `LakeError` if it is not."""
+        """Check that the folder can be used as a lake, because it is a lake, is empty or does not exist.
+
+        Raises `LakeError` if it cannot.
+        """
         if not self.path.exists():
             return
         if self.path.is_dir() and not (self.path / MARKER).exists():
@@ -85,7 +89,7 @@ class LakeFolder:
         """Create the lake if it does not exist, with permissions for its owner only.
 
         Raises:
-            LakeError: the folder has other content, or a newer version of kgtui wrote the lake.
+            LakeError: the folder has files but is not a lake, or a newer version of kgtui wrote the lake.
             OSError: the folder cannot be written.
         """
         self.check_usable()
@@ -95,10 +99,10 @@ class LakeFolder:
         self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
-        """Bind the lake to a cluster. A lake holds one cluster, the first that was recorded.
+        """Bind the lake to a cluster, because a lake holds the recording of only one cluster.
 
         Args:
-            cluster_id: None if the cluster reports no id; then nothing is checked or stored.
+            cluster_id: id of the cluster. If it is None, the cluster reports no id, and nothing is checked or stored.
 
         Raises:
             LakeError: the lake holds another cluster.
@@ -111,8 +115,8 @@ class LakeFolder:
         if bound_to is not None:
             held, this = visible(str(bound_to)), visible(cluster_id)
             raise LakeError(
-                f"{self.path} holds cluster {held}, and this is cluster {this}. A lake holds one cluster: "
-                "name another lake."
+                f"{self.path} holds cluster {held}, and this is cluster {this}. A lake holds one cluster. "
+                "Use another folder for this cluster."
             )
         self._write_marker(content | {_CLUSTER: cluster_id})
 
@@ -120,7 +124,10 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Names of files that do not belong to a lake that is just being created."""
+        """Return the names of all files that show that another program uses the folder.
+
+        The lock file and drafts of the marker file are left out, because another process may just be creating the lake.
+        """
         return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
 
     def _version(self) -> int:
@@ -130,7 +137,7 @@ class LakeFolder:
         return version
 
     def _read_marker(self) -> dict[str, object]:
-        """Read the marker file. Raises `LakeError`."""
+        """Return the content of the marker file. Raises `LakeError` if the folder has none, or an invalid one."""
         try:
             with open(self.path / MARKER, encoding="utf-8") as file:
                 content = json.loads(file.read(_LONGEST))
@@ -147,7 +154,10 @@ class LakeFolder:
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a folder is a Delta table. Killing a process that creates one can leave a log without commits."""
+    """Return whether a folder is a Delta table.
+
+    The log must have a commit, because a process that is killed while it creates a table can leave an empty log.
+    """
     return any((path / LOG).glob("*.json"))
 
 
@@ -167,7 +177,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention that the lake knows; an empty one when the file is missing or cannot be read."""
+    """Return the retention that is stored in the lake. It is empty if the file is missing or cannot be read."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -176,13 +186,17 @@ def load_retention(folder: LakeFolder) -> Retention:
         return Retention()
 
 
-def update_retention(folder: LakeFolder, answer: Retention, asked: Container[str]) -> None:
-    """Store what the cluster answered about the topics in `asked`; values of other topics stay.
+def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
+    """Store the retention that the cluster returned.
+
+    Args:
+        answer: retention of topics and of committed offsets, as returned by the cluster.
+        requested: topics whose stored retention is removed if it is missing in `answer`.
 
     Raises:
         OSError: the file cannot be written.
     """
     before = load_retention(folder)
-    after = before.updated(answer, asked)
+    after = before.updated(answer, requested)
     if after != before:
         write_json(folder.path / _FILE, {_TOPICS: dict(after.topics), _OFFSETS: after.offsets})

@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake without Spark: rows, lag histories, and how old each table is."""
+"""Read rows, lag histories and the age of the gold tables of a lake, without Spark."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 GoldRow = dict[str, Any]
-"""Column name → value; times are datetimes in UTC."""
+"""One row of a gold table: column name → value. Timestamps are datetimes in UTC."""
 
-NEVER_WRITTEN = "the pipeline has not created it yet"
+NEVER_WRITTEN = "the pipeline has not created this table yet"
 
 Where = Callable[[Callable[[str], Any]], Any]
-"""Builds a pyarrow filter expression, given a function that returns the expression of a column."""
+"""Function that returns a pyarrow filter expression. Its argument is a function: column name → pyarrow expression."""
 
 _GROUP = "group"
 _COMMITS = 50
@@ -43,13 +43,13 @@ _MAINTENANCE = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
 
 @dataclass(frozen=True, slots=True)
 class TableAge:
-    """How old a gold table is.
+    """The age of a gold table.
 
     Attributes:
-        table: `layer/name`.
-        covered_to: end of the time that the rows cover, in seconds since the epoch; None when there are no rows.
-        written: time of the last write, in seconds since the epoch; None when the table does not exist.
-        error: why the table cannot be read; empty when it can.
+        table: name of the table as `layer/name`.
+        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None if there are no rows.
+        written: time of the last write, in seconds since the epoch; None if the table does not exist or has an error.
+        error: why the table cannot be read; empty if it can be read.
     """
 
     table: str
@@ -64,12 +64,12 @@ class TableAge:
 
 
 def only_whole_groups(column: Callable[[str], Any]) -> Any:
-    """Filter for rows about whole groups, as opposed to single partitions."""
+    """Return a filter (see `Where`) for rows about whole groups, which have no topic."""
     return column("topic").is_null()
 
 
 class Gold:
-    """Reader for the gold tables of one lake. Every call reads from disk and blocks.
+    """Reader for the gold tables of one lake. Every call blocks while it reads from disk.
 
     Args:
         path: folder of the lake.
@@ -87,11 +87,10 @@ class Gold:
 
     @property
     def path(self) -> Path:
-        """Folder of the lake."""
         return self.folder.path
 
     def age(self, table: Table) -> TableAge:
-        """Return how old a table is. A table that cannot be read has an `error`; nothing is raised."""
+        """Return the age of a table. If the table cannot be read, the result has an `error`, and nothing is raised."""
         try:
             delta = self._delta(table)
             if delta is None:
@@ -100,7 +99,8 @@ class Gold:
             if missing:
                 return TableAge(
                     table.title,
-                    error=f"it has no column {', '.join(sorted(missing))}; run kgtui pipeline run to create it again",
+                    error=f"columns are missing: {', '.join(sorted(missing))}; `kgtui pipeline run` creates the table "
+                    "again",
                 )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:
@@ -120,9 +120,13 @@ class Gold:
         groups: Collection[str] | None = None,
         where: Where | None = None,
     ) -> list[GoldRow]:
-        """Return the rows with the largest value in a time column, such as those of the last `hour`.
+        """Return the rows that have the largest value in a time column, such as all rows of the last `hour`.
 
-        Returns an empty list while the table does not exist. The other arguments are those of `rows`.
+        Returns an empty list while the table does not exist.
+
+        Args:
+            column: name of the time column.
+            columns, groups, where: see `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -140,13 +144,16 @@ class Gold:
         groups: Collection[str] | None = None,
         where: Where | None = None,
     ) -> list[GoldRow]:
-        """Return rows of a table in undefined order; an empty list while the table does not exist.
+        """Return the rows of a table that match all conditions, in undefined order.
+
+        Returns an empty list while the table does not exist.
 
         Args:
-            columns: all by default.
-            since, until: bounds of the column `time`, both included.
-            groups: only rows of these groups.
-            where: further filter, applied while the files are read.
+            columns: names of the columns to read; None for all columns.
+            since, until: smallest and largest value of the time column, both included.
+            time: name of the time column.
+            groups: return only rows of these groups.
+            where: another condition, which is applied while the files are read.
 
         Raises:
             LakeError: the table cannot be read.
@@ -167,7 +174,7 @@ class Gold:
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """Return the lag history of each of these groups by minute; groups without rows are left out."""
+        """Return group → lag history with one value per minute, for those of these groups that have rows."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=only_whole_groups)
         by_group: dict[str, list[GoldRow]] = {}
@@ -175,7 +182,7 @@ class Gold:
             by_group.setdefault(row["group"], []).append(row)
         return {group: _lag_history(sorted(some, key=lambda row: row["minute"])) for group, some in by_group.items()}
 
-    # -- the disk ----------------------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------------------------------------
 
     def _delta(self, table: Table) -> DeltaTable | None:
         delta = self._open.get(table.name)
@@ -187,7 +194,10 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the largest value of a time or day column in the newest day; None without a table or rows."""
+        """Return the largest value of a time or day column in the newest day of a table.
+
+        Returns None if the table does not exist or has no rows.
+        """
         import pyarrow.compute as pc
         import pyarrow.dataset as ds
 
@@ -215,7 +225,7 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return when rows were last written, in seconds since the epoch; maintenance does not count."""
+    """Return the time of the newest write that was not maintenance, in seconds since the epoch."""
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
     return float(writes[0] if writes else history[-1]["timestamp"]) / 1000
@@ -229,7 +239,10 @@ def _days(delta: DeltaTable) -> list[date]:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the first day that may hold rows of a time: a table may file a row under the day its window began."""
+    """Return the first day whose files can have rows with a given time.
+
+    This can be the previous day, because some tables store a row under the day on which its time window began.
+    """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 
 

@@ -1,8 +1,8 @@
 """The lock file of a lake, so that only one process records into it.
 
-On the same machine the kernel's file lock shows whether the holder is alive. For a holder on another machine with the
-same shared folder, the modification time of the file does; the holder renews it. A lock file that nobody holds means
-that the last recorder did not shut down properly.
+On the same machine, the kernel's file lock shows whether the holder is alive. If the folder is shared with another
+machine, the modification time of the file shows whether a holder there is alive, because the holder renews it. A lock
+file that no process holds shows that the last recorder crashed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STALE = 120.0
-"""Seconds since the last renewal after which a holder on another machine counts as dead."""
+"""Time since the last renewal, in seconds, after which a holder on another machine is considered dead."""
 
 _LONGEST = 4_096
 
@@ -33,7 +33,7 @@ class Holder:
     """The process that holds the lock.
 
     Attributes:
-        since: when it took the lock, in seconds since the epoch.
+        since: time at which the process took the lock, in seconds since the epoch.
     """
 
     host: str
@@ -45,10 +45,10 @@ class Holder:
 
 
 class RecorderLock:
-    """The lock of one lake, held from `take` to `release`.
+    """The lock of one lake. This process holds it from `take` to `release`.
 
     Attributes:
-        crashed_holder: the previous holder if it ended without releasing the lock; None otherwise.
+        crashed_holder: the previous holder if it ended without releasing the lock; None if it released the lock.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,14 +60,14 @@ class RecorderLock:
         """Take the lock.
 
         Raises:
-            RefusedError: another process holds it; the message names its host and process id.
-            OSError: the file cannot be written.
+            RefusedError: another process holds the lock; the message says its host and process id.
+            OSError: the lock file cannot be written.
         """
         while True:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not self._is_current(file):  # another process has just released and removed it
+                if not self._is_current(file):  # another process released the lock and removed the file just now
                     os.close(file)
                     continue
                 before = _read(file)
@@ -86,13 +86,17 @@ class RecorderLock:
             return
 
     def renew(self) -> None:
-        """Update the modification time of the file, so that other machines see that the holder is alive."""
+        """Update the modification time of the lock file, so that other machines see that the holder is alive."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
 
     def release(self, clean: bool = True) -> None:
-        """Release the lock. With `clean` the file is removed; otherwise the next holder reports a crash."""
+        """Release the lock.
+
+        Args:
+            clean: whether to remove the lock file. If the file stays, the next holder reports a crash.
+        """
         if self._file is not None:
             if clean:
                 with contextlib.suppress(OSError):
@@ -101,9 +105,9 @@ class RecorderLock:
             self._file = None
 
     def hand_back(self) -> None:
-        """Release the lock and restore the file as it was found.
+        """Release the lock and restore the content that the lock file had before `take`.
 
-        Used by maintenance, so that the next recorder still learns that the recorder before crashed.
+        Maintenance calls this, so that the next recorder can still report the crash of the previous recorder.
         """
         if self._file is not None and self.crashed_holder is not None:
             _write(self._file, self.crashed_holder)
@@ -112,13 +116,16 @@ class RecorderLock:
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Refuse a live holder on another machine, where the kernel's lock may not be visible."""
+        """Raise `RefusedError` if the holder is alive on another machine.
+
+        Its modification time is checked, because file locks of other machines may not be visible here.
+        """
         foreign = before is not None and before.host != socket.gethostname()
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(_held_by(self._path, before))
 
     def _is_current(self, file: int) -> bool:
-        """Whether the open file still has the name of the lock file."""
+        """Return whether the open file is still the lock file, and not a file that was removed meanwhile."""
         try:
             return os.path.samestat(os.fstat(file), os.stat(self._path))
         except FileNotFoundError:
@@ -126,7 +133,7 @@ class RecorderLock:
 
 
 def current_holder(path: Path) -> Holder | None:
-    """Return the process that holds a lock, without touching the file; None when nobody holds it."""
+    """Return the process that holds a lock; None if no process holds it. The lock file stays unchanged."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -150,7 +157,7 @@ def current_holder(path: Path) -> Holder | None:
 
 def _held_by(path: Path, holder: Holder | None) -> str:
     name = str(holder) if holder is not None else "another process"
-    return f"{name} is recording into {path.parent} already. Only one process can record into a lake."
+    return f"{name} already records into {path.parent}. Only one process can record into a lake."
 
 
 def _read(file: int) -> Holder | None:

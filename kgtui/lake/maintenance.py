@@ -1,7 +1,7 @@
 """Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-The recorder does this for its own tables while it runs. This module does it without a recorder, and also for the
-tables of the pipeline.
+A running recorder maintains the recorded tables itself. This module maintains them while no recorder runs, and always
+maintains the tables of the pipeline.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class TableStatus:
     """The status of one table.
 
     Attributes:
-        disk: bytes of all files in its folder, with the log and files of older versions.
-        contents: None when the table cannot be read.
-        error: why it cannot be read; empty when it can.
+        disk: size of all files in the folder of the table in bytes, including its log and files of older versions.
+        contents: contents of the newest version; None if the table cannot be read.
+        error: why the table cannot be read; empty if it can be read.
     """
 
     table: StoredTable
@@ -50,8 +50,8 @@ class LakeStatus:
     """The status of a lake.
 
     Attributes:
-        disk: bytes of all files in its folder.
-        recorder: the process that records; None when there is none.
+        disk: size of all files in the folder of the lake, in bytes.
+        recorder: the process that records into the lake; None if no process does.
     """
 
     path: Path
@@ -62,13 +62,13 @@ class LakeStatus:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """What maintenance did to one table.
+    """The result of the maintenance of one table.
 
     Attributes:
-        table: `layer/name`, or only the layer for the recorded tables, which are maintained together.
-        what: a phrase for the user.
+        table: name of the table as `layer/name`, or only the layer if the result is for all recorded tables together.
+        what: text that tells the user what was done.
         freed: bytes that were freed on disk; negative if the folder grew.
-        error: why maintenance failed; empty when it did not.
+        error: why maintenance failed; empty if it succeeded.
     """
 
     table: str
@@ -79,18 +79,19 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """How long rows are kept.
+    """For how many days tables keep their rows. None instead of a number of days keeps the rows forever.
 
     Attributes:
-        default: days for tables without a rule of their own; None keeps rows forever.
-        by_name: layer or `layer/table`, and days; the rule of a table overrides that of its layer.
+        default: days for tables without a rule in `by_name`.
+        by_name: rules as pairs of a name and days. The name is a layer or `layer/table`. The rule of a table overrides
+            the rule of its layer.
     """
 
     default: int | None
     by_name: tuple[tuple[str, int | None], ...] = ()
 
     def days(self, table: StoredTable) -> int | None:
-        """Return for how many days a table keeps rows; None for forever."""
+        """Return for how many days a table keeps its rows; None if it keeps them forever."""
         named = dict(self.by_name)
         return named.get(table.title, named.get(table.layer, self.default))
 
@@ -103,7 +104,9 @@ def status(path: str | Path) -> LakeStatus:
 
 
 def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
-    """Compact the small files of every table, write a checkpoint of its log, and remove unused files.
+    """For each table, compact its small files, write a checkpoint of its log, and remove unused files.
+
+    The work is done while the results are iterated over.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -122,9 +125,11 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete days that are older than the rules allow, and remove unused files.
 
+    The work is done while the results are iterated over.
+
     Args:
-        dry_run: only report what would be deleted.
-        now: seconds since the epoch.
+        dry_run: report what would be deleted, and delete nothing.
+        now: current time in seconds since the epoch; None for the clock of this machine.
 
     Raises:
         LakeError: the folder is not a lake, or a rule names a table that is not in it.
@@ -133,8 +138,8 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
-    # Rows count only while `polls` has their poll. So `polls` is pruned first: if pruning is interrupted, no poll is
-    # left with only a part of its rows.
+    # Readers ignore rows whose poll is not in table `polls`. So `polls` is pruned first: if pruning is interrupted, no
+    # poll remains in `polls` that has only some of its rows.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -168,7 +173,7 @@ def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables as the recorder does: replay is fast only when rows are sorted."""
+    """Compact the recorded tables as the recorder does, so that their rows are sorted, which replay needs."""
     lock = RecorderLock(folder.lock)
     try:
         lock.take()
@@ -181,7 +186,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Nobody records, so every keyframe is finished.
+            # Because no recorder runs, no keyframe gets new polls, and all keyframes up to the newest can be compacted.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:
@@ -209,7 +214,7 @@ def _file_counts_text(before: int, after: int) -> str:
 def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
     old = table.size_before(oldest)
     if old is None:
-        return "has no days: left as it is"
+        return "not pruned, because this table is not divided into days"
     files, size, rows = old
     if files and not dry_run:
         table.delete_before(oldest)
@@ -219,8 +224,8 @@ def _prune(table: StoredTable, oldest: date, dry_run: bool) -> str:
     if not files:
         return f"no rows before {oldest}"
     amount = "rows" if rows is None else f"{rows:,} rows"
-    deleted = "would be deleted" if dry_run else "were deleted"
-    return f"{amount} before {oldest} in {files} files of {size:,} bytes {deleted}"
+    deleted = "would delete" if dry_run else "deleted"
+    return f"{deleted} {amount} from before {oldest}, in {files} files with {size:,} bytes"
 
 
 def _check_names(folder: LakeFolder, keep: KeepRules, stored: Sequence[StoredTable]) -> None:

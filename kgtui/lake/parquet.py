@@ -1,7 +1,7 @@
 """Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
-Compaction sorts a file by key and begins a new row group only between two groups. The statistics of each row group
-tell which groups it contains. Files written by a flush are read as a whole.
+Compaction sorts the rows of a file by key, and never divides the rows of one Kafka group between two Parquet row
+groups. The statistics of a row group show which Kafka groups it contains. Files of a flush are read as a whole.
 """
 
 from __future__ import annotations
@@ -23,34 +23,42 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 BLOCK = 8_192
-"""Smallest number of rows in a row group of a compacted file; so few rows are read in milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file. They can be read in a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that are smaller without dictionary encoding; this saves a tenth of the lake's size."""
+"""Columns that are written without dictionary encoding, which makes a lake a tenth smaller: few values repeat."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
-"""Columns for which the file has statistics."""
-_ALL_AT_ONCE = 4_000_000  # rows of a row group in files that are read as a whole
+"""Columns for which files have statistics, because readers search for their values."""
+_MAX_ROW_GROUP = 4_000_000
+"""Maximum number of rows in a Parquet row group; so large that each call of `write_table` writes one row group."""
 
 
 class RowBlocks(Protocol):
-    """Rows of one table and keyframe, sorted by key and poll, in blocks. No group spans two blocks."""
+    """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll.
+
+    The rows are divided into blocks, which can be read separately. All rows of a group are in the same block.
+    """
 
     def __len__(self) -> int:
         """Return the number of blocks."""
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block that may have rows of a group (with escaped surrogates), or None."""
+        """Return the index of the only block that can have rows of a group; None if no block has any.
+
+        Args:
+            group: group id with escaped surrogates.
+        """
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Read columns of some blocks as one chunk, with dictionary-encoded text."""
+        """Return these columns of the rows of these blocks, as one chunk and with dictionary-encoded text."""
         ...
 
 
 class RowsInMemory:
-    """Rows in memory, as a single block."""
+    """Rows that are already in memory, as a single block."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -66,9 +74,10 @@ class RowsInMemory:
 
 
 class CompactedFile:
-    """A compacted file. It can be read even after it was removed from the folder, because it stays open.
+    """A file that compaction wrote. It stays open, so that it can still be read after it was removed from the folder.
 
-    Raises the exceptions of `kgtui.lake.delta.storage_errors`; `FileNotFoundError` if the file is missing.
+    Methods raise one of `kgtui.lake.delta.storage_errors`. The constructor raises `FileNotFoundError` if the file is
+    missing.
     """
 
     def __init__(self, path: Path, table: Table) -> None:
@@ -89,7 +98,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        with self._lock:  # a ParquetFile has one read position
+        with self._lock:  # threads cannot share a ParquetFile, because it has only one read position
             if self._blocks is None:
                 return to_one_chunk(self._file.read(list(columns)))
             row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
@@ -97,7 +106,12 @@ class CompactedFile:
 
 
 class _Block(NamedTuple):
-    """Consecutive row groups of a file, with the first and the last group id in them."""
+    """Consecutive Parquet row groups of a file.
+
+    Attributes:
+        first, last: smallest and largest group id in the block.
+        row_groups: indices of the Parquet row groups.
+    """
 
     first: str
     last: str
@@ -105,12 +119,12 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None when the file has no statistics of the group column."""
+    """Return the blocks of a file; None if the statistics of column `group` are incomplete."""
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
-        if statistics is None or not statistics.has_min_max:  # statistics leave out ids of more than 4,096 bytes
+        if statistics is None or not statistics.has_min_max:  # they are missing if an id has more than 4,096 bytes
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -120,9 +134,9 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 
 
 def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
-    """Read the rows of files that match a filter expression, with dictionary-encoded text.
+    """Return the rows of files that match a filter expression, with dictionary-encoded text.
 
-    This is a dataset of pyarrow, because one of deltalake takes ten milliseconds per file to create.
+    The dataset is created with pyarrow, because deltalake needs ten milliseconds per file to create a dataset.
     """
     import pyarrow.dataset as ds
 
@@ -131,7 +145,7 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
 
 
 def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
-    """Read files and return their rows of these polls, sorted by key and poll."""
+    """Read files, and return the rows that belong to these polls, sorted by key and poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -146,8 +160,8 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
     """Write a Parquet file, and return its statistics for the log of the Delta table.
 
     Args:
-        rows: sorted by key when `compact`.
-        compact: compress more, and begin row groups only between two groups.
+        rows: rows to write. If `compact` is true, they must be sorted by key.
+        compact: whether to compress more, and to write Parquet row groups that never divide the rows of a Kafka group.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -163,10 +177,10 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # The whole dictionary would be repeated in each row group.
-                file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_ALL_AT_ONCE)
+                # Text is decoded first, because otherwise each row group would get the whole dictionary.
+                file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        path.unlink(missing_ok=True)  # parts of files must not fill a full disk
+        path.unlink(missing_ok=True)  # repeated attempts on a full disk must not leave incomplete files
         raise
     ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
     return {
@@ -178,7 +192,7 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Yield the first row, and the row after the last, of each row group."""
+    """Yield for each Parquet row group the index of its first row and the index after its last row."""
     import pyarrow.compute as pc
 
     start = end = 0

@@ -1,7 +1,7 @@
-"""Find the days whose gold tables have to be recomputed, because their source tables have more rows than then.
+"""Find the days whose gold tables must be recomputed, because their source tables have new rows since the last run.
 
-The row counts of each day are stored beside the checkpoints of the streams. Source tables only grow, except that whole
-days are deleted, and compaction does not change the number of rows. So row counts show all new data.
+A run of the pipeline stores the row counts of each day in the lake. A day has new rows if its row count is larger now.
+This finds all new rows, because rows are only appended, or deleted for whole days, and compaction keeps the row count.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 _SOURCES = (POLLS, COMMITS, GROUP_EVENTS, REBALANCES)
-"""Tables whose row counts show new data; a flush of the recorder writes `polls` last."""
+"""Source tables whose row counts are compared. `polls` stands for all recorded tables, because it is written last."""
 
 RowCounts = dict[str, dict[str, int]]
-"""Table → day → number of rows."""
+"""Table name as `layer/name` → day in ISO format → number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDays:
-    """The days to recompute.
+    """The days whose gold tables must be recomputed.
 
     Attributes:
-        days: in order, without gaps up to the newest day, because a day is compared with those before it.
-        rows: row counts of the source tables when the days were determined.
+        days: the days in order. They include all days after the first, because gold rows depend on earlier days.
+        rows: row counts of the source tables at the time when `days` was determined.
     """
 
     folder: LakeFolder
@@ -45,7 +45,7 @@ class PendingDays:
     rows: RowCounts
 
     def mark_done(self) -> None:
-        """Store the row counts, so that these days are not pending any more. Unchanged counts are not written."""
+        """Store the row counts, so that these days are no longer pending. The file is only written if they changed."""
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -53,10 +53,10 @@ class PendingDays:
 
 
 def pending_days(folder: LakeFolder) -> PendingDays:
-    """Return the days to recompute: none without new rows, otherwise all from the first day with new rows.
+    """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
 
-    The newest computed day is recomputed too. All days are pending when a gold table is missing or was created again,
-    and when no complete run has stored its row counts.
+    The days begin with the first day with new rows, or with the newest day of the last run if that is earlier. All
+    days are returned if a gold table is missing or was created again, or if no complete run has stored its row counts.
 
     Raises:
         LakeError: a table cannot be read.
@@ -81,7 +81,7 @@ def _days(rows: RowCounts) -> list[date]:
 
 
 def _days_with_new_rows(now: RowCounts, before: RowCounts) -> list[date]:
-    """Return the days for which the source tables have more rows than at the last run."""
+    """Return the days for which a source table has more rows than at the last run, in any order."""
     return [
         date.fromisoformat(day)
         for title, rows in now.items()
@@ -95,18 +95,17 @@ def _row_counts(table: StoredTable) -> dict[str, int]:
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
-    """Gold table → id of the Delta table, which changes when a table is removed and created again."""
+    """Return gold table → id of the Delta table. The id changes when a table is removed and created again."""
     return {table.name: table.identity() for table in _existing_tables(folder, *GOLD)}
 
 
 def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
-    """Return those of the tables that exist."""
     places = ((table, folder.table(table.name, table.layer)) for table in tables)
     return [StoredTable(table.layer, table.name, path) for table, path in places if is_table(path)]
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Read the stored row counts and table ids; empty if there are none."""
+    """Return the row counts and table ids that the last run stored; empty if none are stored."""
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
 """List the tables of a lake with their files, days and versions, and maintain single tables.
 
-This works for tables of every layer, whoever writes them. No rows are read.
+This works for tables of all layers, whatever their columns are.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
-"""Layers of the lake, each derived from those before it; a lake may have further ones."""
+"""Layers of a lake, in the order in which they are listed. A lake may also have layers that kgtui does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableContents:
-    """What the newest version of a table holds.
+    """Size and days of the newest version of a table.
 
     Attributes:
-        rows: None if the statistics of a file are missing.
-        bytes: size of the files of this version.
-        first, last: first and last day; None in a table without days.
+        files: number of files.
+        rows: number of rows; None if a file has no statistics.
+        bytes: size of all files of this version.
+        first, last: first and last day with rows; None if the table is empty or is not divided into days.
+        written: time at which this version was written, in seconds since the epoch; None if unknown.
     """
 
     version: int
@@ -45,14 +47,13 @@ class TableContents:
     first: date | None
     last: date | None
     written: float | None
-    """When this version was written, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table on disk. Every call reads its newest version.
+    """A table on disk. Every call opens its newest version.
 
-    Raises one of `kgtui.lake.delta.storage_errors` when the table cannot be read or written.
+    Methods raise one of `kgtui.lake.delta.storage_errors` if the table cannot be read or written.
     """
 
     layer: str
@@ -61,11 +62,10 @@ class StoredTable:
 
     @property
     def title(self) -> str:
-        """`layer/name` of the table."""
+        """Name of the table as `layer/name`."""
         return f"{self.layer}/{self.name}"
 
     def contents(self) -> TableContents:
-        """Return the number of files, rows and bytes, and the days, of the newest version."""
         delta = self._open()
         files = _files(delta)
         rows = [file["num_records"] for file in files]
@@ -82,11 +82,14 @@ class StoredTable:
         )
 
     def identity(self) -> str:
-        """Return the id of the Delta table; a table that is removed and created again has another one."""
+        """Return the id of the Delta table. The id changes when a table is removed and created again."""
         return str(self._open().metadata().id)
 
     def rows_by_day(self) -> dict[date, int]:
-        """Return day → number of rows, 0 where statistics are missing; empty for tables without days."""
+        """Return day → number of rows. The result is empty if the table is not divided into days.
+
+        Files without statistics count as 0 rows.
+        """
         import pyarrow as pa
 
         actions = pa.table(self._open().get_add_actions(flatten=True))
@@ -97,7 +100,10 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return how many files, bytes and rows earlier days have; None for tables without days."""
+        """Return the numbers of files, bytes and rows of all days before `day`.
+
+        The number of rows is None if a file has no statistics. Returns None if the table is not divided into days.
+        """
         delta = self._open()
         if PARTITION not in delta.metadata().partition_columns:
             return None
@@ -106,14 +112,14 @@ class StoredTable:
         return len(old), sum(file["size_bytes"] for file in old), None if None in rows else sum(rows)
 
     def delete_before(self, day: date) -> None:
-        """Delete the rows of earlier days. `vacuum` removes their files later, when no reader needs them."""
+        """Delete the rows of all days before `day`. Their files stay until `vacuum`, because readers may need them."""
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
 
     def compact(self) -> tuple[int, int]:
-        """Merge the small files of each day, and return the number of these files before and after.
+        """Merge the small files of each day. Return how many files were replaced, and by how many new files.
 
-        The commit has `dataChange` false, so that streams that read the table do not read the rows again.
+        The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
         """
         with owner_only():
             metrics = self._open().optimize.compact()
@@ -127,7 +133,7 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that no version within the table's retention needs; the default retention is a week."""
+        """Remove files that were replaced or deleted longer ago than the retention of the table, by default a week."""
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 
@@ -137,7 +143,7 @@ class StoredTable:
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:
-    """Yield every table of a lake, by layer and name."""
+    """Yield every table of a lake, sorted by layer and name."""
     for layer in sorted(_folders(folder.path), key=_rank):
         for name in sorted(_folders(folder.path / layer)):
             path = folder.path / layer / name
@@ -146,7 +152,11 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create tables that do not exist yet; Spark would need seconds for this. Raises `LakeError`."""
+    """Create the tables that do not exist yet. This is done without Spark, which would need seconds.
+
+    Raises:
+        LakeError: the lake cannot be written.
+    """
     try:
         with owner_only():
             for table in schemas:
@@ -156,7 +166,7 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
 
 
 def recorded_cluster_id(path: Path | str) -> str | None:
-    """Return the cluster id of the newest recorded poll; None when there is none or it cannot be read."""
+    """Return the cluster id in the newest recorded poll; None if there is no poll, no id or the lake cannot be read."""
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)
@@ -170,7 +180,10 @@ def recorded_cluster_id(path: Path | str) -> str | None:
 
 
 def disk_usage(path: Path) -> int:
-    """Return the bytes of a file or of all files below a folder; files that disappear meanwhile count as 0."""
+    """Return the total size of all files in a folder and its subfolders, in bytes.
+
+    Files that disappear in the meantime count as 0 bytes.
+    """
     total = 0
     for root, _, names in os.walk(path):
         for name in names:

@@ -1,7 +1,7 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-A flush appends one file per table, and to `polls` last. All writing blocks, and belongs on one thread of its own. Rows
-that could not be written stay in memory and are written once, later.
+A flush appends one file to each table, and to table `polls` last. Because all writes block, run them on a separate
+thread. Rows that cannot be written stay in memory, and the next flush writes them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from kgtui.lake.folder import LakeFolder
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
 
-_SWEEP_EVERY = 3_600.0
-_CHUNK = 4_096  # rows that are joined, converted or released at once
+_VACUUM_EVERY = 3_600.0
+"""Minimum time between two removals of unused files, in seconds."""
+
+_CHUNK = 4_096
+"""Number of rows that are processed in one step, so that other threads are never blocked for long."""
 
 
 @dataclass(slots=True)
@@ -30,10 +33,10 @@ class Batch:
     """Polls of one keyframe that are appended together.
 
     Attributes:
-        last: the newest poll, which is also the serial number of the batch.
-        parts: table → for each poll the first columns of its rows, and the other columns of each row. They are joined
-            only when they are written, a few thousand rows at a time, so that other threads are not blocked.
-        done: tables that already have the rows.
+        last: the newest poll. It is also the serial number of the batch.
+        parts: table → pairs, one per poll: the first columns, which all rows of the poll share, and the rows with the
+            other columns. They are joined when they are written, in chunks, so that other threads are not blocked.
+        done: tables to which the rows of this batch were already appended.
     """
 
     keyframe: int
@@ -43,7 +46,7 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Number of rows for all tables."""
+        """Number of rows in all tables together."""
         return sum(len(rows_) for parts in self.parts.values() for _, rows_ in parts)
 
     def has(self, table: str) -> bool:
@@ -51,13 +54,13 @@ class Batch:
         return any(rows_ for _, rows_ in self.parts.get(table, ()))
 
     def rows(self, table: str) -> Iterator[list[RowValues]]:
-        """Yield the rows of a table with all columns, some at a time."""
+        """Yield the rows of a table, with all columns, in lists of at most `_CHUNK` rows."""
         for first_columns, rows_ in self.parts.get(table, ()):
             for start in range(0, len(rows_), _CHUNK):
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Release the rows a few thousand at a time, so that other threads are not blocked."""
+        """Free the rows in chunks, so that other threads are not blocked."""
         for parts in self.parts.values():
             for _, rows_ in parts:
                 while rows_:
@@ -65,36 +68,37 @@ class Batch:
 
 
 class LakeWriter:
-    """Writes into one lake, which the recorder has locked.
+    """Writes into one lake. The caller must hold the lock of the lake.
 
-    The recorder calls `add` and `seal` on its own thread; all other methods run on the thread that writes.
+    The recorder calls `add`, `seal` and `discard` on its own thread, and all other methods on the thread that writes.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
         self._tables = {table.name: RecordedTable(folder.table(table.name), table) for table in TABLES}
         self._open: Batch | None = None
         self._sealed: list[Batch] = []
-        self._swept = 0.0
+        self._vacuumed = 0.0
 
     @property
     def waiting(self) -> int:
-        """Number of rows that are not in the lake yet."""
+        """Number of rows that wait in memory to be written to the lake."""
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables, and return the newest poll in the lake; None if there is none."""
+        """Create missing tables, and return the newest poll in the lake; None if the lake has no polls."""
         with owner_only():
             for table in self._tables.values():
                 table.create()
         return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
     def add(self, poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Add a poll to the rows that wait; nothing is written yet.
+        """Add the rows of one poll to the current batch. Nothing is written yet.
 
         Args:
-            poll: milliseconds since the epoch.
-            rows: rows of the other tables, without `day`, `keyframe` and `poll`.
-            poll_row: the row of `polls`, from `taken_at` on.
+            poll: time of the poll, in milliseconds since the epoch.
+            keyframe: time of the keyframe on which the poll depends, in milliseconds since the epoch.
+            rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
+            poll_row: row of table `polls`, from column `taken_at` on.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
@@ -105,19 +109,19 @@ class LakeWriter:
             batch.parts.setdefault(name, []).append((first_columns, rows_))
 
     def seal(self) -> None:
-        """Close the current batch: the next flush writes it, and later polls go into a new batch."""
+        """Close the current batch, so that the next flush writes it. Later polls are added to a new batch."""
         if self._open is not None:
             self._sealed.append(self._open)
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all sealed batches, and return the number of polls and rows.
+        """Append all sealed batches to the tables, and return the number of polls and rows.
 
-        Raises one of `storage_errors`; rows that are not written yet are written by the next flush.
+        Raises one of `storage_errors`. The next flush writes the rows that could not be written.
         """
         polls = rows = 0
         with owner_only():
-            for batch in list(self._sealed):  # batches that are sealed meanwhile belong to the next flush
+            for batch in list(self._sealed):  # the next flush writes batches that are sealed during this loop
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
                         self._tables[table.name].append(batch.rows(table.name), day_of(batch.keyframe), batch.last)
@@ -128,7 +132,10 @@ class LakeWriter:
         return polls, rows
 
     def discard(self) -> list[Batch]:
-        """Drop all waiting rows and return them. Rows that were appended already do not count without their poll."""
+        """Drop all batches that were not completely written, and return them.
+
+        Some of their rows may be in the lake. Readers ignore these rows, because their polls are not in table `polls`.
+        """
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -138,12 +145,14 @@ class LakeWriter:
     # -- maintenance -------------------------------------------------------------------------------------------------
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
-        """Compact finished keyframes, delete old days, and remove unused files. Raises as `flush`.
+        """Compact files of finished keyframes, delete old days, and remove unused files.
+
+        Raises one of `storage_errors`.
 
         Args:
-            keyframe: the current keyframe; all earlier ones are finished.
-            keep_days: None keeps everything.
-            now: seconds since the epoch.
+            keyframe: the current keyframe. All earlier keyframes are finished, because they get no new polls.
+            keep_days: number of full days after which rows are deleted; None keeps all rows.
+            now: current time in seconds since the epoch.
         """
         with owner_only():
             self._compact(keyframe)
@@ -151,8 +160,8 @@ class LakeWriter:
                 oldest = datetime.fromtimestamp(now, UTC).date() - timedelta(days=keep_days)
                 for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
                     self._tables[name].delete_before(oldest)
-            if time.monotonic() - self._swept > _SWEEP_EVERY or not self._swept:
-                self._swept = time.monotonic()
+            if time.monotonic() - self._vacuumed > _VACUUM_EVERY or not self._vacuumed:
+                self._vacuumed = time.monotonic()
                 for table in self._tables.values():
                     table.vacuum()
 
@@ -177,7 +186,7 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the polls of a day into one file, because opening a lake reads all polls."""
+        """Merge the files of table `polls` into one per day, because opening a lake reads all of them."""
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():
@@ -190,7 +199,7 @@ class LakeWriter:
 
 
 def release_rows(batches: Iterable[Batch]) -> None:
-    """Release the rows of discarded batches a few thousand at a time, so that other threads are not blocked."""
+    """Free the rows of discarded batches in chunks, so that other threads are not blocked."""
     for batch in batches:
         batch.release_rows()
 

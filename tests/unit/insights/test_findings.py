@@ -230,9 +230,9 @@ def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
     (folder.table("health", "gold") / "_delta_log").mkdir(parents=True)
     ages = {age.table: age for age in Gold(tmp_path).ages()}
     assert ages["gold/lag"].error == NEVER_WRITTEN
-    assert "it has no column" in ages["gold/churn"].error
+    assert "columns are missing" in ages["gold/churn"].error
     assert not ages["gold/health"].is_readable
-    with pytest.raises(LakeError, match="gold/churn: it has no column"):
+    with pytest.raises(LakeError, match="gold/churn: columns are missing"):
         read_insights(tmp_path)
 
 

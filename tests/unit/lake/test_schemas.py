@@ -72,7 +72,7 @@ def test_newer_lake_is_refused_and_not_changed(tmp_path: Path) -> None:
     told = json.loads(marker.read_text()) | {"version": VERSION + 1}
     marker.write_text(json.dumps(told))
     for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: RecordingReader(tmp_path / "lake")):
-        with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*reads up to {VERSION}"):
+        with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*reads versions up to {VERSION}"):
             refusing()
     assert json.loads(marker.read_text()) == told
 
