@@ -1,7 +1,8 @@
-"""Schemas of all tables of a lake, from which Arrow and Spark schemas are built. Uses the standard library only.
+"""Schemas of all tables of a lake, from which Arrow and Spark schemas are built.
 
-`recorded` has the tables that the recorder writes, `bronze_silver` those of the records of `__consumer_offsets`, raw
-and decoded, and `gold` those that the pipeline computes. `definition` has the classes.
+Module `recorded` has the tables that the recorder writes. `bronze_silver` has the tables of raw and decoded records of
+`__consumer_offsets`. `gold` has the tables that the pipeline computes from both. `definition` has the classes of which
+schemas consist. This package imports only the standard library, because Spark executors import it too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Each row except those of `rebalances` comes from one record, which `record_partition` and `record_offset` identify, so
-that reading a record twice adds nothing. All records of a group are in one partition, so `record_offset` orders them.
+Each row, except in table `rebalances`, comes from one record, which `record_partition` and `record_offset` identify. So
+a record that is read twice is stored only once. All records of a group are in one partition of `__consumer_offsets`, so
+they are in the order of `record_offset`.
 """
 
 from __future__ import annotations
@@ -11,55 +12,81 @@ from kgtui.lake.schemas.definition import PARTITION, Column, table
 _RECORD = (
     Column(PARTITION, "date", "UTC day of the timestamp of the record", nullable=False),
     Column("record_partition", "int", "partition of __consumer_offsets", nullable=False),
-    Column("record_offset", "long", "offset in that partition", nullable=False),
-    Column("record_time", "timestamp", "when the coordinator wrote it", nullable=False),
+    Column("record_offset", "long", "offset of the record in record_partition", nullable=False),
+    Column("record_time", "timestamp", "time at which the coordinator wrote the record", nullable=False),
 )
 _GROUP = Column("group", "string", "group id", nullable=False)
-_TYPE = Column("type", "string", "classic, consumer, share or streams", nullable=False)
+_TYPE = Column("type", "string", "group type: classic, consumer, share or streams", nullable=False)
 
 COMMITS = table(
     "silver",
     "commits",
-    "one offset commit, or the deletion of one",
+    "one committed offset, or the deletion of a committed offset by a tombstone",
     ("record_partition", "record_offset"),
     *_RECORD,
     _GROUP,
-    Column("topic", "string", "", nullable=False),
-    Column("partition", "int", "", nullable=False),
-    Column("offset", "long", "committed offset; null in a tombstone: the commit was deleted or expired"),
-    Column("leader_epoch", "int", "leader epoch of the position; null if the client sent none (-1)"),
+    Column("topic", "string", "topic of the committed offset", nullable=False),
+    Column("partition", "int", "partition of the committed offset", nullable=False),
+    Column("offset", "long", "committed offset; null in a tombstone, because the offset was deleted or expired"),
+    Column("leader_epoch", "int", "leader epoch of the committed offset; null if the client sent no leader epoch"),
     Column("metadata", "string", "metadata of the commit; null in a tombstone"),
     Column("commit_time", "timestamp", "commit time set by the broker; null in a tombstone"),
-    Column("expire_time", "timestamp", "expiry requested by an old client; null if it was not"),
-    Column("topic_id", "string", "topic id as Kafka prints it (value version 4); null if the record has none"),
+    Column("expire_time", "timestamp", "expiry time that an old client requested; null if no expiry was requested"),
+    Column("topic_id", "string", "topic id as Kafka prints it; null if the record has no topic id (before version 4)"),
 )
 
 GROUP_EVENTS = table(
     "silver",
     "group_events",
-    "one record about a change to a group, other than a commit",
+    "one change to a group that is not a committed offset",
     ("record_partition", "record_offset"),
     *_RECORD,
     _GROUP,
     _TYPE,
     Column("record", "string", "record type, such as ConsumerGroupMemberMetadata", nullable=False),
-    Column("about", "string", "group, member, target, target_member, current or other", nullable=False),
-    Column("tombstone", "boolean", "true if the record deletes what it is about", nullable=False),
-    Column("created", "boolean", "whether the record created the group; null if unknown or not about the group"),
-    Column("member_id", "string", "member id; null if the record is about the whole group"),
-    Column("epoch", "int", "generation, group epoch, assignment epoch or member epoch; null if there is none"),
-    Column("state", "string", "Stable or Empty for classic groups; state of a member; null if there is none"),
-    Column("state_time", "timestamp", "since when the group has had this state (classic) or this target assignment"),
-    Column("protocol_type", "string", "classic: consumer, connect, sr …"),
-    Column("protocol", "string", "assignor of a classic group, server assignor of a member; null if there is none"),
-    Column("leader", "string", "classic: member id of the leader; null if there is none"),
-    Column("members", "int", "classic: number of members; null in records of other groups"),
-    Column("member_ids", "string", "JSON array, classic: members; null in records of other groups"),
-    Column("client_id", "string", "client id of a member"),
-    Column("host", "string", "address of a member as reported by the broker"),
-    Column("instance_id", "string", "instance id of a static member (KIP-345)"),
+    Column(
+        "about",
+        "string",
+        "object that the record describes: group, member, target (target assignment of the group), target_member "
+        "(target assignment of a member), current (current assignment of a member) or other",
+        nullable=False,
+    ),
+    Column("tombstone", "boolean", "whether the record deletes the object that it describes", nullable=False),
+    Column(
+        "created",
+        "boolean",
+        "whether the record created the group; null if unknown, or if the record does not describe the group itself",
+    ),
+    Column("member_id", "string", "member id; null if the record describes the whole group"),
+    Column(
+        "epoch",
+        "int",
+        "generation, group epoch, assignment epoch or member epoch; null if the record has no epoch",
+    ),
+    Column(
+        "state",
+        "string",
+        "state of a classic group (Stable or Empty) or of a member; null if the record has no state",
+    ),
+    Column(
+        "state_time",
+        "timestamp",
+        "time at which the state of a classic group or the target assignment began; null if the record has no time",
+    ),
+    Column("protocol_type", "string", "protocol type of a classic group, such as consumer, connect or sr; else null"),
+    Column(
+        "protocol",
+        "string",
+        "assignor of a classic group or server assignor of a member; null if the record has no assignor",
+    ),
+    Column("leader", "string", "member id of the leader of a classic group; null if there is no leader"),
+    Column("members", "int", "number of members of a classic group; null in records of other groups"),
+    Column("member_ids", "string", "JSON array with the member ids of a classic group; null for other groups"),
+    Column("client_id", "string", "client id of a member; null in records that do not describe a member"),
+    Column("host", "string", "address of a member as reported by the broker; null in other records"),
+    Column("instance_id", "string", "instance id of a static member (KIP-345); null in other records"),
     Column("assignment", "string", "JSON object: member id -> sorted array of topic-partition; null if unknown"),
-    Column("detail", "string", "JSON: the value as printed by Kafka; null in a tombstone"),
+    Column("detail", "string", "value of the record as JSON, as Kafka prints it; null in a tombstone"),
 )
 
 REBALANCES = table(
@@ -69,17 +96,24 @@ REBALANCES = table(
     ("record_partition", "record_offset"),
     Column(PARTITION, "date", "UTC day of the start of the rebalance", nullable=False),
     Column("record_partition", "int", "partition of the record that started the epoch or generation", nullable=False),
-    Column("record_offset", "long", "offset of that record", nullable=False),
+    Column("record_offset", "long", "offset of that record in record_partition", nullable=False),
     _GROUP,
     _TYPE,
     Column("epoch", "int", "generation or group epoch after the rebalance", nullable=False),
-    Column("start", "timestamp", "first known time of the rebalance", nullable=False),
+    Column(
+        "start", "timestamp", "earliest time at which the rebalance is known to have been in progress", nullable=False
+    ),
     Column(
         "end",
         "timestamp",
-        "when the last member had its assignment; null if it is not finished or another rebalance followed",
+        "time at which the last member got its assignment; null if the rebalance is not finished, or if the next "
+        "rebalance began before its end",
     ),
-    Column("cause", "string", "joined, left, joined and left, subscription or topics; null if unknown"),
+    Column(
+        "cause",
+        "string",
+        "cause of the rebalance: joined, left, joined and left, subscription or topics; null if unknown",
+    ),
     Column("joined", "int", "number of members that joined; null if unknown"),
     Column("left", "int", "number of members that left; null if unknown"),
     Column("members", "int", "number of members after the rebalance; null if unknown"),
@@ -89,15 +123,15 @@ REBALANCES = table(
 QUARANTINE = table(
     "silver",
     "quarantine",
-    "one record that could not be decoded, and why",
+    "one record that could not be decoded, and the reason",
     ("record_partition", "record_offset"),
     *_RECORD,
     Column("fault", "string", "unknown type, unknown version, damaged key or damaged value", nullable=False),
-    Column("reason", "string", "description for people", nullable=False),
-    Column("type", "int", "record type number at the start of the key; null if there is none"),
-    Column("version", "int", "version number at the start of the value; null if there is none"),
-    Column("key", "binary", ""),
-    Column("value", "binary", ""),
+    Column("reason", "string", "description of the fault for people", nullable=False),
+    Column("type", "int", "number of the record type, from the start of the key; null if the key is too short"),
+    Column("version", "int", "version of the value, from its start; null if the value is missing or too short"),
+    Column("key", "binary", "key of the record; null if the record has no key"),
+    Column("value", "binary", "value of the record; null in a tombstone"),
 )
 
 SILVER = (COMMITS, GROUP_EVENTS, REBALANCES, QUARANTINE)
@@ -107,14 +141,14 @@ SILVER = (COMMITS, GROUP_EVENTS, REBALANCES, QUARANTINE)
 COORDINATOR_RECORDS = table(
     "bronze",
     "coordinator_records",
-    "one record of __consumer_offsets, as it was written",
+    "one undecoded record of __consumer_offsets",
     ("partition", "offset"),
     Column(PARTITION, "date", "UTC day of the timestamp of the record", nullable=False),
     Column("partition", "int", "partition of __consumer_offsets", nullable=False),
-    Column("offset", "long", "offset in that partition", nullable=False),
-    Column("timestamp", "timestamp", "when the coordinator wrote it", nullable=False),
-    Column("key", "binary", "null only in a damaged record"),
-    Column("value", "binary", "null in a tombstone"),
+    Column("offset", "long", "offset of the record in its partition", nullable=False),
+    Column("timestamp", "timestamp", "time at which the coordinator wrote the record", nullable=False),
+    Column("key", "binary", "key of the record; null only in a damaged record"),
+    Column("value", "binary", "value of the record; null in a tombstone"),
 )
 
 BRONZE = (COORDINATOR_RECORDS,)

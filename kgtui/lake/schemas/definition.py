@@ -1,4 +1,4 @@
-"""Classes and constants with which the tables of a lake are defined. Uses the standard library only."""
+"""Classes and constants for the definition of the tables of a lake."""
 
 from __future__ import annotations
 
@@ -6,30 +6,37 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the tables of a lake. It grows with each change that older versions of kgtui would misread."""
+"""Version of the tables of a lake. It is increased when a change makes older versions of kgtui read them wrongly."""
 
 PARTITION = "day"
-"""Name of the partition column."""
+"""Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""Hours for which files replaced by compaction stay on disk, because readers may still have them open."""
+"""Time for which files stay on disk after compaction replaced them, in hours, because readers may still need them."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta properties of every table. A commit every few seconds would make the log larger than the data by default."""
+"""Delta properties of every table.
+
+The recorder commits every few seconds. With Delta's default properties, the log would become larger than the data.
+"""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
-"""Names of primitive types in Delta; `timestamp` is in microseconds UTC."""
+"""Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
 
 Layer = Literal["recorded", "bronze", "silver", "gold"]
-"""Folders of a lake: recorded polls, raw records, decoded records, and tables computed from both."""
+"""Folder of a table in a lake.
+
+`recorded` has recorded polls. `bronze` has raw and `silver` decoded records of `__consumer_offsets`. `gold` has tables
+that are computed from `recorded` and `silver`.
+"""
 
 
 RowValues = tuple[Any, ...]
-"""Values of one row, in the order of some of a table's columns."""
+"""Values of some columns of one row, in the order of the table's columns."""
 
 RowsByTable = dict[str, list[RowValues]]
 """Table name → rows to write."""
@@ -37,7 +44,11 @@ RowsByTable = dict[str, list[RowValues]]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. `about` describes its value and unit, and what null means."""
+    """A column of a table.
+
+    Attributes:
+        about: what the value and its unit mean, and when it is null; empty if the name says all this.
+    """
 
     name: str
     type: Type
@@ -50,11 +61,11 @@ class Table:
     """A table of a lake.
 
     Attributes:
-        about: description of one row.
-        key: columns that identify what a row is about.
-        columns: in order.
-        layer: folder of the lake.
-        partition: partition column; None for a table that does not grow.
+        about: what one row describes.
+        key: columns that identify the object that a row describes.
+        columns: all columns, in order.
+        layer: folder of the table in the lake.
+        partition: name of the partition column; None if the table is not partitioned, because it does not grow.
     """
 
     name: str

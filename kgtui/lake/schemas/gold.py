@@ -1,8 +1,8 @@
-"""Schemas of the gold tables, which the pipeline computes. A day of a table is always replaced as a whole.
+"""Schemas of the gold tables, which the pipeline computes. The pipeline always replaces all rows of a day together.
 
-`source` names the data of a row, `recorded` or `silver`, and `covered_from` and `covered_to` the time that these data
-cover. Values without data are null, and rates are not computed across a gap between polls. Rows without `topic` and
-`partition` are about the whole group. Uses the standard library only.
+Column `source` says from which tables a row was computed. Columns `covered_from` and `covered_to` are the start and end
+of the time for which these tables had data. Values that cannot be computed are null, such as rates across a gap between
+polls. Rows without `topic` and `partition` describe the whole group.
 """
 
 from __future__ import annotations
@@ -10,27 +10,32 @@ from __future__ import annotations
 from kgtui.lake.schemas.definition import PARTITION, Column, table
 
 RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
-"""Values of column `source`."""
+"""Values of column `source`: the layers whose tables were used for a row."""
 
-_DAY = Column(PARTITION, "date", "in UTC", nullable=False)
+_DAY = Column(PARTITION, "date", "UTC day of the row", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
-_TOPIC = Column("topic", "string", "null in rows about the whole group")
-_PARTITION = Column("partition", "int", "null in rows about the whole group")
-_SOURCE = Column("source", "string", "`recorded`, `silver` or `recorded, silver`", nullable=False)
+_TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
+_PARTITION = Column("partition", "int", "partition; null in rows about the whole group")
+_SOURCE = Column(
+    "source",
+    "string",
+    "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`",
+    nullable=False,
+)
 
 
 def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
     return (
         _SOURCE,
-        Column("covered_from", "timestamp", f"start of {about}", nullable=nullable),
-        Column("covered_to", "timestamp", f"end of {about}", nullable=nullable),
+        Column("covered_from", "timestamp", f"start of the time covered by {about}", nullable=nullable),
+        Column("covered_to", "timestamp", f"end of the time covered by {about}", nullable=nullable),
     )
 
 
 LAG = table(
     "gold",
     "lag",
-    "lag and position of a group, per partition and in total, at the end of a minute with polls",
+    "lag and position of a group in one partition or in total, at the last poll of a minute",
     ("group", "topic", "partition", "minute"),
     _DAY,
     _GROUP,
@@ -38,31 +43,67 @@ LAG = table(
     _PARTITION,
     Column("minute", "timestamp", "start of the minute", nullable=False),
     Column(
-        "lag", "long", "records at the last poll of the minute; of a group the sum over partitions with a known lag"
+        "lag",
+        "long",
+        "lag in records at the last poll of the minute; for a group, the sum over the partitions with a known lag",
     ),
-    Column("position", "long", "committed offset or share-partition start offset; null if there is none"),
-    Column("log_start", "long", "log start offset"),
-    Column("log_end", "long", "log end offset"),
-    Column("lead", "long", "records between log start offset and position; of a group the smallest of its partitions"),
-    Column("lost", "long", "records that expired before they were read; of a group the sum"),
-    Column("rate_in", "double", "records/s written since the minute before; null across a gap"),
     Column(
-        "rate_out", "double", "records/s read since the minute before; null across a gap, or if the position decreased"
+        "position",
+        "long",
+        "committed offset or share-partition start offset; null if there is neither, and in rows about the whole group",
     ),
-    Column("time_lag", "double", "age of the oldest unread record in seconds; of a group the largest"),
+    Column("log_start", "long", "log start offset; null if unknown, and in rows about the whole group"),
+    Column("log_end", "long", "log end offset; null if unknown, and in rows about the whole group"),
     Column(
-        "time_lag_at_least", "boolean", "true if the record is older than the data, so that time_lag is a lower bound"
+        "lead",
+        "long",
+        "number of records between log start offset and position; for a group, the smallest value of its partitions",
     ),
-    Column("kind", "string", "commit, share or owned, as in `recorded/partitions`; null for a group"),
-    Column("error", "int", "Kafka error code if it makes the lag unknown; else null"),
-    Column("partitions", "int", "number of partitions with a position; null in rows about a partition"),
-    Column("unknown", "int", "number of these partitions whose lag is unknown; null in rows about a partition"),
+    Column(
+        "lost",
+        "long",
+        "number of records that were deleted by retention before they were read; for a group, the sum over its "
+        "partitions",
+    ),
+    Column("rate_in", "double", "records/s written since the previous minute; null after a gap"),
+    Column(
+        "rate_out",
+        "double",
+        "records/s read since the previous minute; null after a gap, or if the position decreased",
+    ),
+    Column(
+        "time_lag",
+        "double",
+        "age of the oldest unread record in seconds; for a group, the largest value of its partitions",
+    ),
+    Column(
+        "time_lag_at_least",
+        "boolean",
+        "true if the oldest unread record was written before the recorded data begin, so that time_lag is a lower "
+        "bound",
+    ),
+    Column(
+        "kind", "string", "kind as in `recorded/partitions`: commit, share or owned; null in rows about the whole group"
+    ),
+    Column("error", "int", "Kafka error code because of which the lag is unknown; null if there is no such error"),
+    Column(
+        "partitions",
+        "int",
+        "number of partitions with a position or an owner; null if offsets were not read, and in rows about a "
+        "partition",
+    ),
+    Column(
+        "unknown",
+        "int",
+        "number of partitions whose lag should be known but is not; null if offsets were not read, and in rows about a "
+        "partition",
+    ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
-    Column("state", "string", "group state as listed; null in rows about a partition"),
+    Column("state", "string", "group state from the list of groups; null in rows about a partition"),
     Column(
         "steady_since",
         "timestamp",
-        "start of the series of polls without a gap that contains this minute",
+        "first poll after the newest gap between polls, or first poll of the recording",
         nullable=False,
     ),
     *_covered("the polls of this minute"),
@@ -71,7 +112,7 @@ LAG = table(
 HEALTH = table(
     "gold",
     "health",
-    "verdict as in Burrow at the end of a window: one row per group, and one per partition that is not OK",
+    "status of a group by Burrow's rules at the end of a time window, or of a partition whose status is not OK",
     ("group", "topic", "partition", "window_start"),
     _DAY,
     _GROUP,
@@ -80,131 +121,233 @@ HEALTH = table(
     Column(
         "window_start",
         "timestamp",
-        "start of the window; the verdict is as of its last poll, `covered_to`",
+        "start of the time window; the status is the one at the last poll of the window, `covered_to`",
         nullable=False,
     ),
     Column(
-        "status", "string", "OK, WARN, STOP, STALL or REWIND; of a group OK, WARN or ERR; null if offsets were not read"
+        "status",
+        "string",
+        "status of a partition: OK, WARN, STOP, STALL or REWIND; of a group: OK, WARN, ERR, or null if its offsets "
+        "were "
+        "not read",
     ),
-    Column("worst", "string", "worst status of any partition; null in rows about a partition"),
     Column(
-        "affected", "int", "number of partitions with the worst status, 0 if all are OK; null in rows about a partition"
+        "worst",
+        "string",
+        "worst status of the group's partitions; null if all are OK, and in rows about a partition",
     ),
     Column(
-        "bad_since", "timestamp", "end of the first of the consecutive windows that are not OK; null if this one is OK"
+        "affected",
+        "int",
+        "number of partitions with the worst status, 0 if all are OK; null in rows about a partition",
     ),
-    Column("lag", "long", "records at the end of the window; of a group the sum over partitions with a known lag"),
+    Column(
+        "bad_since",
+        "timestamp",
+        "end of the first window since which the status has never been OK, without gaps between polls; null if the "
+        "status is OK",
+    ),
+    Column(
+        "lag",
+        "long",
+        "lag in records at the end of the window; for a group, the sum over the partitions with a known lag",
+    ),
     Column("unknown", "int", "number of partitions whose lag is unknown; null in rows about a partition"),
-    Column("position", "long", "committed offset or share-partition start offset; null in rows about a group"),
+    Column(
+        "position",
+        "long",
+        "committed offset or share-partition start offset; null in rows about the whole group",
+    ),
     Column(
         "complete",
         "double",
-        "filled fraction of the commit window, 0 to 1; of a group the fraction of partitions with a full one",
+        "for a partition, its commits divided by the commits that a status needs, at most 1; for a group, the fraction "
+        "of "
+        "its partitions in which this is 1",
     ),
-    Column("commits", "int", "number of commits in the window; null in rows about a group"),
-    Column("first_commit", "timestamp", "time of the first commit in the window; null in rows about a group"),
-    Column("last_commit", "timestamp", "time of the last commit in the window; null in rows about a group"),
-    Column("undecided", "string", "worse status that a window of this length can neither show nor rule out; else null"),
+    Column(
+        "commits",
+        "int",
+        "number of commits from which the status was computed; null in rows about the whole group",
+    ),
+    Column("first_commit", "timestamp", "time of the first of these commits; null in rows about the whole group"),
+    Column("last_commit", "timestamp", "time of the last of these commits; null in rows about the whole group"),
+    Column(
+        "undecided",
+        "string",
+        "a worse status that the available data neither prove nor exclude; null if there is no such status",
+    ),
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
     Column("max_lag_partition", "int", "partition with the largest lag; null in rows about a partition"),
-    Column("basis", "string", "`observed` (offsets that changed between polls) or `commits` (records of the commits)"),
-    *_covered("the data of the verdict"),
+    Column(
+        "basis",
+        "string",
+        "data from which the status was computed: `observed` (positions that polls saw) or `commits` (commits in "
+        "silver)",
+    ),
+    *_covered("the polls from which the status was computed"),
 )
 
 CHURN = table(
     "gold",
     "churn",
-    "number and cost of a group's rebalances in an hour; only hours with changes have rows",
+    "number and cost of the rebalances of a group in an hour; hours without changes have no rows",
     ("group", "hour"),
     _DAY,
     _GROUP,
     Column("hour", "timestamp", "start of the hour", nullable=False),
-    Column("rebalances", "int", "lower bound, because polls miss what happens between them", nullable=False),
-    Column("state_changes", "int", "null if the hour was not recorded"),
-    Column("epoch_steps", "int", "growth of the group epoch or generation; null if the group has none"),
-    Column("members_joined", "int", "null if unknown"),
-    Column("members_left", "int", "null if unknown"),
-    Column("partitions_moved", "int", "partitions whose owner changed; null if unknown"),
-    Column("rebalancing_seconds", "double", "seconds in which the group was rebalancing; null if unknown"),
-    Column("records_held_up", "double", "records written during these rebalances; null if unknown"),
-    Column("covered_seconds", "double", "seconds of the hour that polls cover; null if the hour was not recorded"),
-    Column("per_hour", "double", "rebalances per hour of the covered time"),
+    Column(
+        "rebalances",
+        "int",
+        "number of rebalances; a lower bound, because a poll does not see rebalances that end before it",
+        nullable=False,
+    ),
+    Column("state_changes", "int", "number of changes of the group state; null if the hour was not recorded"),
+    Column("epoch_steps", "int", "increase of the group epoch or generation; null if the group has no epoch"),
+    Column("members_joined", "int", "number of members that joined the group; null if unknown"),
+    Column("members_left", "int", "number of members that left the group; null if unknown"),
+    Column("partitions_moved", "int", "number of partitions whose owner changed; null if unknown"),
+    Column("rebalancing_seconds", "double", "time for which the group was rebalancing, in seconds; null if unknown"),
+    Column("records_held_up", "double", "estimated number of records written during these rebalances; null if unknown"),
+    Column(
+        "covered_seconds",
+        "double",
+        "part of the hour that is covered by polls, in seconds; null if the hour was not recorded",
+    ),
+    Column("per_hour", "double", "number of rebalances per hour, computed from the covered part of the hour"),
     Column("flapping", "boolean", "whether the group rebalances unusually often", nullable=False),
-    *_covered("the recorded part of the hour; null if there is none", nullable=True),
+    *_covered("polls in this hour; null if the hour was not recorded", nullable=True),
 )
 
 CLEANUP = table(
     "gold",
     "cleanup",
-    "an unused group (no members, no commits) or family of such groups at the end of a day",
+    "an unused group at the end of a day, or a family of unused groups with a common prefix",
     ("kind", "name"),
     _DAY,
     Column("kind", "string", "`group` or `family`", nullable=False),
-    Column("name", "string", "group id, or name of the family such as `team-007.*`", nullable=False),
-    Column("family", "string", "family of a group, if it has several groups; null for a family"),
-    Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
-    Column("type", "string", "group type; null for a family or if unknown"),
-    Column("state", "string", "group state; null for a family or if unknown"),
-    Column("partitions", "int", "number of partitions with a position"),
-    Column("topics", "int", "number of topics with a position"),
-    Column("lag", "long", "unread records; null if unknown"),
-    Column("last_commit", "timestamp", "time of the newest commit; null if there is none in the data"),
-    Column("quiet_since", "timestamp", "the group has been unused since this time or longer", nullable=False),
-    Column("empty_since", "timestamp", "the group has been without members since this time or longer; null if unknown"),
+    Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
     Column(
-        "expires_at", "timestamp", "latest time at which brokers delete its offsets; null if they may never do that"
+        "family", "string", "family to which a group belongs; null if no other group belongs to it, and for a family"
     ),
-    *_covered("the data"),
+    Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
+    Column("type", "string", "group type; null if unknown, and for a family"),
+    Column("state", "string", "group state; null if unknown, and for a family"),
+    Column("partitions", "int", "number of partitions in which the group or family has offsets"),
+    Column("topics", "int", "number of topics in which the group has offsets; null for a family"),
+    Column("lag", "long", "number of unread records; null if unknown"),
+    Column("last_commit", "timestamp", "time of the newest commit; null if the data contain no commit"),
+    Column(
+        "quiet_since",
+        "timestamp",
+        "latest possible time at which the group became unused; it may have been unused before",
+        nullable=False,
+    ),
+    Column(
+        "empty_since",
+        "timestamp",
+        "latest possible time at which the last member left the group; null if unknown",
+    ),
+    Column(
+        "expires_at",
+        "timestamp",
+        "latest time at which brokers delete the offsets of the group; null if they may never expire",
+    ),
+    *_covered("the data about the group"),
 )
 
 FORECAST = table(
     "gold",
     "forecast",
-    "forecast for a group or partition with lag: when it catches up, and whether records expire before",
+    "forecast for a group or partition with lag: when it will have caught up, and whether retention deletes unread "
+    "records before that",
     ("group", "topic", "partition", "hour"),
     _DAY,
     _GROUP,
     _TOPIC,
     _PARTITION,
     Column(
-        "hour", "timestamp", "start of the hour; the forecast is as of its last minute, `covered_to`", nullable=False
+        "hour",
+        "timestamp",
+        "start of the hour; the forecast is made with the data until its last minute, `covered_to`",
+        nullable=False,
     ),
-    Column("lag", "long", "records at the last minute"),
+    Column("lag", "long", "lag in records at the last minute of the hour"),
     Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
-    Column("trend_error", "double", "standard error of the trend"),
+    Column("trend_error", "double", "standard error of the trend in records/s; null if there are too few samples"),
     Column(
         "drain_seconds",
         "double",
-        "seconds until the group has caught up; null if the lag does not fall or the trend is unknown",
+        "time until the group will have caught up, in seconds; null if the lag does not fall or the trend is unknown",
     ),
-    Column("drained_at", "timestamp", "when the group will have caught up; null as drain_seconds"),
-    Column("lead", "long", "records between log start offset and position; of a group the smallest of its partitions"),
-    Column("lost", "long", "records that expired before they were read; of a group the sum"),
-    Column("loss_seconds", "double", "seconds until unread records expire; of a group the smallest of its partitions"),
-    Column("loss_at", "timestamp", "when unread records will expire; null as loss_seconds"),
     Column(
-        "loss_basis", "string", "basis of `loss_at`: `retention` (of the topic) or `log start` (its recent movement)"
+        "drained_at",
+        "timestamp",
+        "time at which the group will have caught up; null if drain_seconds is null or longer than a century",
     ),
-    Column("loss_at_most", "boolean", "true if records may expire earlier, because they may be older than the data"),
-    Column("at_risk", "boolean", "whether unread records will expire before they are read; null if unknown"),
-    *_covered("the minutes of the trend"),
+    Column(
+        "lead",
+        "long",
+        "number of records between log start offset and position; for a group, the smallest value of its partitions",
+    ),
+    Column(
+        "lost",
+        "long",
+        "number of records that retention deleted before they were read; for a group, the sum over its partitions",
+    ),
+    Column(
+        "loss_seconds",
+        "double",
+        "time until retention deletes unread records, in seconds; for a group, the smallest value of its partitions at "
+        "risk; null if no deletion is expected",
+    ),
+    Column(
+        "loss_at",
+        "timestamp",
+        "time at which retention deletes unread records; null if loss_seconds is null or longer than a century",
+    ),
+    Column(
+        "loss_basis",
+        "string",
+        "basis of the estimate `loss_at`: `retention` (retention time of the topic) or `log start` (recent movement of "
+        "the log start offset)",
+    ),
+    Column(
+        "loss_at_most",
+        "boolean",
+        "true if unread records may be deleted before `loss_at`, because they may be older than the data show",
+    ),
+    Column(
+        "at_risk",
+        "boolean",
+        "whether retention will delete unread records before they are read; null if unknown",
+    ),
+    *_covered("the minutes from which the trend was computed"),
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
-"""Columns of `lag` that `baseline` compares with earlier weeks."""
+"""Columns of table `lag` that table `baseline` compares with the same hours of earlier weeks."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:
     unit = "records" if name == "lag" else "records/s"
     return (
-        Column(name, "double", f"{unit}: median of the minutes of this hour"),
+        Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}"),
         Column(
-            f"{name}_normal", "double", f"{unit}: median of the same hours of earlier weeks; null if there are too few"
+            f"{name}_normal",
+            "double",
+            f"median of {name} over the compared earlier hours, in {unit}; null if there are too few hours",
         ),
         Column(
-            f"{name}_spread", "double", f"{unit}: median absolute deviation of these hours; null if there are too few"
+            f"{name}_spread",
+            "double",
+            f"median absolute deviation of {name} in the compared earlier hours, in {unit}; null if there are too few",
         ),
-        Column(f"{name}_deviation", "double", "robust z-score: distance from normal in standard deviations"),
+        Column(
+            f"{name}_deviation",
+            "double",
+            f"robust z-score: difference between {name} and {name}_normal in standard deviations; null if unknown",
+        ),
     )
 
 
@@ -216,12 +359,15 @@ BASELINE = table(
     _DAY,
     _GROUP,
     Column("hour", "timestamp", "start of the hour", nullable=False),
-    Column("hour_of_week", "int", "0 for Monday 0:00 UTC to 167 for Sunday 23:00", nullable=False),
+    Column("hour_of_week", "int", "hour of the week, from 0 (Monday 00:00 UTC) to 167 (Sunday 23:00)", nullable=False),
     *(column for name in SERIES for column in _deviation(name)),
     Column(
-        "basis", "string", "`hour of week`, or `hour of day` if there are few weeks; null if there are too few days"
+        "basis",
+        "string",
+        "compared earlier hours: `hour of week` (same hour in earlier weeks) or, if there are too few weeks, `hour of "
+        "day` (same hour on earlier days); null if there are too few days",
     ),
-    Column("hours", "int", "number of earlier hours in the comparison", nullable=False),
+    Column("hours", "int", "number of compared earlier hours", nullable=False),
     *_covered("the minutes of this hour"),
 )
 

@@ -1,9 +1,11 @@
-"""Schemas of the recorded tables, which hold what each poll found changed since the poll before.
+"""Schemas of the recorded tables, which contain the changes that each poll found since the previous poll.
 
-Each row has `day` (UTC, the partition), `keyframe` (the last poll that wrote the complete state) and `poll`
-(milliseconds since the epoch, the key of `polls`). The state at a poll consists of the newest row of each key among all
-rows with the same `keyframe` and no later `poll`, without those whose `gone` is true. Rows count only if `polls`
-contains their poll, because a flush appends to `polls` last.
+Each row has `day` (UTC day, by which the table is partitioned), `poll` (time of the poll in milliseconds since the
+epoch, the key of table `polls`) and `keyframe` (the newest poll up to this one that wrote the complete state).
+
+To get the state at a poll, take the rows with the same `keyframe` and no later `poll`, keep the newest row of each key,
+and remove the rows whose `gone` is true. Ignore rows whose `poll` is not in table `polls`: a flush appends to `polls`
+last, so these rows come from an interrupted flush.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ LAYER: Layer = "recorded"
 
 
 _ALWAYS = (
-    Column(PARTITION, "date", "the poll's day in UTC", nullable=False),
-    Column("keyframe", "long", "the last poll that wrote the complete state", nullable=False),
-    Column("poll", "long", "milliseconds since the epoch", nullable=False),
+    Column(PARTITION, "date", "UTC day of the poll", nullable=False),
+    Column("keyframe", "long", "newest poll up to this one that wrote the complete state", nullable=False),
+    Column("poll", "long", "time of the poll in milliseconds since the epoch", nullable=False),
 )
-_GONE = Column("gone", "boolean", "true if the object does not exist any more", nullable=False)
+_GONE = Column("gone", "boolean", "true if the object that the row describes no longer exists", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
 
 
@@ -31,99 +33,134 @@ def _table(name: str, about: str, key: tuple[str, ...], *columns: Column) -> Tab
 
 POLLS = _table(
     "polls",
-    "one poll of the cluster; all its rows are in the other tables",
+    "one poll of the cluster, whose other rows were completely written",
     ("poll",),
-    Column("taken_at", "timestamp", "when the poll began", nullable=False),
-    Column("run", "string", "id of the recorder's run", nullable=False),
-    Column("previous", "long", "the poll before; null after a gap"),
-    Column("gap", "string", "why nothing was recorded before this poll; null if there is no gap"),
-    Column("interval_ms", "int", "configured interval between polls in milliseconds", nullable=False),
+    Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
+    Column("run", "string", "id of the run of the recorder", nullable=False),
+    Column("previous", "long", "previous poll; null after a gap"),
+    Column("gap", "string", "why nothing was recorded for some time before this poll; null if there is no gap"),
+    Column("interval_ms", "int", "configured time between two polls in milliseconds", nullable=False),
     Column("took_ms", "int", "duration of the poll in milliseconds", nullable=False),
     Column("rows", "int", "number of rows of this poll in the other tables", nullable=False),
     Column("groups", "int", "number of listed groups", nullable=False),
     Column("brokers", "int", "number of brokers", nullable=False),
-    Column("brokers_answered", "int", "number of brokers that answered the list request", nullable=False),
-    Column("cluster_id", "string", "null if the cluster reports none"),
-    Column("cluster", "string", "JSON: brokers, controller, features, seeds; null if unchanged"),
+    Column("brokers_answered", "int", "number of brokers that returned their list of groups", nullable=False),
+    Column("cluster_id", "string", "cluster id; null if the cluster reports no id"),
+    Column(
+        "cluster",
+        "string",
+        "JSON object with brokers, controller, features and bootstrap servers (seeds); null if unchanged since the "
+        "previous poll",
+    ),
 )
 
 GROUPS = _table(
     "groups",
-    "a group as listed and described",
+    "listing and description of one group",
     ("group",),
     _GROUP,
     _GONE,
-    Column("type", "string", "as listed; null if the broker does not report it"),
-    Column("protocol", "string", "protocol type, as listed"),
-    Column("state", "string", "as listed; null if the broker does not report it"),
-    Column("coordinator", "int", "node id"),
+    Column("type", "string", "group type from the list of groups; null if the broker does not report types"),
+    Column("protocol", "string", "protocol type from the list of groups"),
+    Column("state", "string", "group state from the list of groups; null if the broker does not report states"),
+    Column("coordinator", "int", "node id of the coordinator"),
     Column(
-        "described_at", "long", "when this description was first read, in ms since the epoch; null if never described"
+        "described_at",
+        "long",
+        "time at which this description was first read, in milliseconds since the epoch; null if never described",
     ),
-    Column("assignor", "string", "assignor or protocol name"),
-    Column("group_epoch", "int", "KIP-848, KIP-932, KIP-1071; null for classic groups"),
-    Column("assignment_epoch", "int", "of the target assignment; null for classic groups"),
-    Column("members", "int", "number of members; null if unknown or withheld"),
-    Column("description", "string", "JSON: the rest of the description; null if never described"),
+    Column("assignor", "string", "name of the assignor, or protocol name of a classic group"),
+    Column("group_epoch", "int", "group epoch (KIP-848, KIP-932, KIP-1071); null for classic groups"),
+    Column("assignment_epoch", "int", "epoch of the target assignment; null for classic groups"),
+    Column("members", "int", "number of members; null if unknown, or if the broker withheld the members"),
+    Column("description", "string", "JSON object with the rest of the description; null if never described"),
 )
 
 MEMBERS = _table(
     "members",
-    "a member of a group",
+    "one member of a group",
     ("group", "member_id"),
     _GROUP,
     Column("member_id", "string", "member id", nullable=False),
     _GONE,
-    Column("client_id", "string", ""),
-    Column("host", "string", "address as reported by the broker"),
-    Column("instance_id", "string", "static membership (KIP-345)"),
-    Column("rack", "string", ""),
-    Column("epoch", "int", "member epoch; null for classic members of classic groups"),
-    Column("protocol", "string", "classic, consumer, share or streams; null if the broker does not report it"),
+    Column("client_id", "string", "client id of the member"),
+    Column("host", "string", "address of the member as reported by the broker"),
+    Column("instance_id", "string", "instance id of a static member (KIP-345); null for other members"),
+    Column("rack", "string", "rack id of the member; null if unknown"),
+    Column("epoch", "int", "member epoch; null in classic groups"),
+    Column(
+        "protocol",
+        "string",
+        "protocol of the member: classic, consumer, share or streams; null if the broker does not report it",
+    ),
     Column("assigned", "int", "number of assigned partitions, tasks or connectors; null if unknown"),
-    Column("detail", "string", "JSON: subscription, assignment, target assignment, and details of the group kind"),
+    Column(
+        "detail",
+        "string",
+        "JSON object with the subscription, assignment, target assignment, and other data that depend on the group "
+        "type",
+    ),
 )
 
 PARTITIONS = _table(
     "partitions",
-    "position of a group in a partition",
+    "one partition in which a group has a committed offset, a share-partition start offset or an owner",
     ("group", "topic", "partition"),
     _GROUP,
-    Column("topic", "string", "", nullable=False),
-    Column("partition", "int", "", nullable=False),
+    Column("topic", "string", "topic of the partition", nullable=False),
+    Column("partition", "int", "number of the partition", nullable=False),
     _GONE,
-    Column("kind", "string", "commit, share, or owned (assigned to a member, without a committed offset)"),
-    Column("committed", "long", "committed offset; null if there is none"),
+    Column(
+        "kind",
+        "string",
+        "commit (with a committed offset), share (of a share group) or owned (assigned to a member, but without a "
+        "committed offset)",
+    ),
+    Column("committed", "long", "committed offset; null if the partition has no committed offset"),
     Column("spso", "long", "share-partition start offset (KIP-932); null until it is initialized"),
-    Column("lag", "long", "lag of a share partition as reported by the broker (KIP-1226); null if it is not"),
-    Column("leader_epoch", "int", "leader epoch of the position"),
-    Column("metadata", "string", "metadata of the commit"),
-    Column("error", "int", "Kafka error code of the position, 0 for none"),
-    Column("message", "string", "message of that error; null if there is none"),
+    Column("lag", "long", "lag of a share partition as reported by the broker (KIP-1226); null if it reports no lag"),
+    Column("leader_epoch", "int", "leader epoch of the committed offset or share-partition start offset"),
+    Column("metadata", "string", "metadata of the committed offset"),
+    Column("error", "int", "Kafka error code of the read of the offset, 0 if it succeeded"),
+    Column("message", "string", "message of that error; null if the broker sent no message"),
     Column("log_start", "long", "log start offset; null if unknown"),
     Column("log_end", "long", "log end offset; null if unknown"),
-    Column("log_error", "int", "Kafka error code of both log offsets, 0 for none; null if they were not read"),
+    Column(
+        "log_error",
+        "int",
+        "Kafka error code of the read of log start and log end offset, 0 if it succeeded; null if they were not read",
+    ),
     Column("owner", "string", "member id of the owner; null if unknown"),
 )
 
 FAULTS = _table(
     "faults",
-    "something that could not be read, with the reason",
+    "one fault, which is the reason why a poll could not read something",
     ("group", "scope", "broker", "name"),
-    Column("scope", "string", "cluster, broker, describe, offsets or logs", nullable=False),
-    Column("broker", "int", "node id"),
-    Column("group", "string", "group id, if the fault is about one group"),
-    Column("name", "string", "error name of Kafka or of kgtui", nullable=False),
+    Column(
+        "scope",
+        "string",
+        "what could not be read: cluster, broker (its list of groups), describe (descriptions), offsets or logs (log "
+        "start and log end offsets)",
+        nullable=False,
+    ),
+    Column("broker", "int", "node id of the broker; null if the fault does not concern one broker"),
+    Column("group", "string", "group id; null if the fault does not concern one group"),
+    Column("name", "string", "name of an error of Kafka or of kgtui", nullable=False),
     _GONE,
     Column("code", "int", "Kafka error code; null for errors of kgtui"),
-    Column("message", "string", ""),
-    Column("advice", "string", ""),
+    Column("message", "string", "error message; null if `gone` is true"),
+    Column("advice", "string", "what the user can do; empty if there is no advice, null if `gone` is true"),
 )
 
 TABLES = (GROUPS, MEMBERS, PARTITIONS, FAULTS, POLLS)
-"""All recorded tables in the order in which a flush appends to them."""
+"""All recorded tables in the order in which a flush appends to them, with `polls` last."""
 
 
 def day_of(poll: int) -> date:
-    """Return the UTC day of a poll (in milliseconds since the epoch), which is the partition of its rows."""
+    """Return the UTC day of a poll, by which its rows are partitioned.
+
+    Args:
+        poll: time of the poll in milliseconds since the epoch.
+    """
     return datetime.fromtimestamp(poll / 1000, UTC).date()
