@@ -77,7 +77,7 @@ class Table:
 
     @property
     def title(self) -> str:
-        """`layer/name` of the table."""
+        """Name of the table as `layer/name`."""
         return f"{self.layer}/{self.name}"
 
     @property

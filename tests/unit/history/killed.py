@@ -1,6 +1,6 @@
-"""Record until killed, with keyframes and therefore compactions every second.
+"""A recorder that runs until its process is killed, started with `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-`python -m tests.unit.history.killed HOST:PORT LAKE`
+It writes a keyframe every second, so that it also compacts every second and may be killed during a compaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build recordings from given polls, without a clock and without a cluster."""
+"""Build recordings for tests from given polls, without a cluster and without waiting."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START = 1_795_250_000_000
-"""Time of the first poll: 21 November 2026, 08:33 UTC, in ms."""
+"""Time of the first poll in milliseconds since the epoch: 21 November 2026, 08:33 UTC."""
 
 CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.0.1:9092",))
 
 
 class RecordingBuilder:
-    """Writes a recording poll by poll."""
+    """Writes a recording into a new or existing lake, poll by poll. Its first poll is always a keyframe."""
 
     def __init__(self, path: Path) -> None:
         folder = LakeFolder.of(path)
@@ -33,7 +33,13 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, as a keyframe if it is the first, and return its number of rows."""
+        """Add a poll, and return how many rows it has in all tables except `polls`.
+
+        Args:
+            at: time of the poll in milliseconds since the epoch.
+            keyframe: whether the poll must be a keyframe, even if it is not the first.
+            gap: reason for a gap before the poll.
+        """
         rows = new_rows()
         self.changes.add(result, result.listings, at, rows)
         self.changes.finish(result, rows)
@@ -48,11 +54,11 @@ class RecordingBuilder:
         return count
 
     def flush(self) -> None:
-        """Write all polls that were added."""
+        """Write all added polls to the lake."""
         self.writer.seal()
         self.writer.flush()
 
     def compact(self) -> None:
-        """Compact everything before the newest keyframe."""
+        """Compact all files of keyframes before the newest keyframe."""
         assert self.keyframe is not None
         self.writer.maintain(self.keyframe, None, START / 1000)

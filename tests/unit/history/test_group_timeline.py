@@ -1,4 +1,4 @@
-"""Timelines of groups agree with the state at each poll and report the changes between polls."""
+"""The timeline of a group agrees with its recorded state at each poll, and reports its changes between polls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_timeline_equals_the_states_of_its_polls(
+def test_timeline_agrees_with_the_state_at_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -67,7 +67,7 @@ def test_timeline_equals_the_states_of_its_polls(
 
 
 def known(value: float) -> float | None:
-    """Return None instead of NaN."""
+    """Return a number; None if it is NaN, which stands for an unknown number."""
     return None if math.isnan(value) else value
 
 
@@ -76,7 +76,7 @@ def at(poll: int) -> float:
 
 
 def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
-    """Fifty records within ten seconds are 5/s; the rate is 0 without changes, and unknown at the first poll."""
+    """A rate is the change since the previous poll: 50 records in 10 s are 5/s. The first poll has no rate."""
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     timeline = lake.group_timeline("pay", at(0), at(2))
@@ -90,7 +90,7 @@ def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_gap_has_no_rate_and_is_reported(tmp_path: Path) -> None:
+def test_timeline_reports_a_gap_and_has_no_rate_after_it(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
     recording.poll(poll_of(100), START + 10_000)
@@ -103,7 +103,7 @@ def test_gap_has_no_rate_and_is_reported(tmp_path: Path) -> None:
     assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
 
 
-def test_timeline_reports_members_owners_and_rewound_offsets(tmp_path: Path) -> None:
+def test_timeline_reports_changed_members_owners_and_rewound_offsets(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100),
@@ -112,8 +112,8 @@ def test_timeline_reports_members_owners_and_rewound_offsets(tmp_path: Path) -> 
         poll_of(groups=("other",)),
     )
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
-    _, handed, rewound, gone = timeline.changes
-    assert (handed.now.joined, handed.now.left, handed.now.moved) == (("m-2",), ("m-1",), 1)
+    _, reassigned, rewound, gone = timeline.changes
+    assert (reassigned.now.joined, reassigned.now.left, reassigned.now.moved) == (("m-2",), ("m-1",), 1)
     assert (rewound.now.rewound, known(timeline.read[2])) == (60, None)
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
@@ -138,7 +138,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
-    """This holds while the coordinator is silent and at the next poll; another silent broker has no effect."""
+    """The rate is also unknown at the next poll. A fault of a broker that is not the coordinator has no effect."""
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
@@ -158,7 +158,7 @@ def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_groups_with_quotes_in_their_ids_are_found(tmp_path: Path, group: str) -> None:
+def test_groups_with_special_characters_in_their_ids_are_found(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

@@ -1,4 +1,7 @@
-"""A recorder that is killed at any point leaves complete polls and loses little; the next recorder reports it."""
+"""If a recorder is killed at any time, its lake has only complete polls, and the next recorder reports the crash.
+
+At most the polls of one flush interval are lost.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 SLACK = 2.5
-"""Time for a poll and an append on a busy machine, in seconds."""
+"""Maximum time that a poll and a flush take on a busy machine, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
-    """Start a recorder in a process of its own."""
+    """Start a recorder in another process."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.unit.history.killed", cluster.bootstrap, str(lake)],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -40,7 +43,7 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Wait until the lake has more polls, and return their number."""
+    """Wait until the lake has more than this number of polls, and return the number of its polls."""
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
         found = polls_in(lake)
@@ -51,7 +54,7 @@ def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -
 
 
 def polls_in(lake: Path) -> int:
-    """Return the number of complete polls in a lake."""
+    """Return the number of polls in a lake; 0 while the lake cannot be opened yet."""
     try:
         return len(RecordingReader(lake).polls())
     except Exception:  # noqa: BLE001 - it is being made
@@ -59,7 +62,7 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Kill a recorder repeatedly, check the lake each time, and continue recording into it."""
+    """Start a recorder, kill it and check the lake, and repeat this with the same lake."""
     dice, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)

@@ -1,4 +1,4 @@
-"""Groups that are read poll by poll equal the state at each single poll."""
+"""`read_polls` yields for each poll the same groups as a reader that opens this poll alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOTHING = GroupOffsets((), (), {})
     ),
     skipped=st.integers(0, 3),
 )
-def test_polls_read_in_series_equal_single_points_in_time(
+def test_read_polls_agrees_with_the_state_at_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], skipped: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -63,15 +63,15 @@ def test_only_requested_groups_are_read(tmp_path: Path) -> None:
     assert list(poll.groups) == ["pay"]
 
 
-def test_values_that_a_poll_could_not_read_are_missing(tmp_path: Path) -> None:
-    own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
-    theirs = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
-    of_other = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))
+def test_read_polls_omits_values_that_a_poll_could_not_read(tmp_path: Path) -> None:
+    of_group = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
+    of_coordinator = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
+    of_other_broker = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))
     logs = ("logs", Fault("NO_ANSWER", "no answer", broker=1))
     undescribed = ("describe", Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, 1, "pay"))
     write(
-        tmp_path, poll_of(100), poll_of(101, faults=(own,)), poll_of(102, faults=(theirs,)),
-        poll_of(103, faults=(of_other, logs)),
+        tmp_path, poll_of(100), poll_of(101, faults=(of_group,)), poll_of(102, faults=(of_coordinator,)),
+        poll_of(103, faults=(of_other_broker, logs)),
         poll_of(104, faults=(undescribed,)), PollResult({"pay": STABLE}),
     )  # fmt: skip
     lake = RecordingReader(tmp_path)
@@ -85,7 +85,7 @@ def test_values_that_a_poll_could_not_read_are_missing(tmp_path: Path) -> None:
     assert [len(poll.faults) for poll in polls] == [0, 0, 1, 2, 0, 0]
 
 
-def test_groups_appear_and_disappear_between_polls(tmp_path: Path) -> None:
+def test_read_polls_yields_only_groups_that_exist_at_a_poll(tmp_path: Path) -> None:
     write(tmp_path, poll_of(1), poll_of(2, groups=()), poll_of(3), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     found = [list(poll.groups) for poll in read_polls(lake, ["pay"], lake.polls())]

@@ -1,4 +1,4 @@
-"""The recorder writes the changes of a scripted cluster, and handles disks and brokers that fail."""
+"""The recorder writes the changes of a scripted cluster, and continues after errors of the disk and of brokers."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 
 @dataclass
-class Watched:
-    """A monitor of the scripted cluster."""
+class ScriptedMonitor:
+    """A stand-in for the monitor, whose snapshot always shows the groups of a scripted cluster."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -55,7 +55,7 @@ class Watched:
 
 
 def scripted() -> ScriptedAdmin:
-    """Return a scripted cluster with two groups that have lag."""
+    """Return a scripted cluster with the groups `pay` (lag 5) and `ship` (lag 7)."""
     admin = ScriptedAdmin()
     admin.add("pay", "consumer", members=(member("m-1"),), lag=5)
     admin.add("ship", "share", lag=7)
@@ -66,9 +66,9 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder, and stop it properly at the end."""
+    """Run a recorder of a scripted cluster until the end of the context. Yield the recorder and its messages."""
     messages: list[str] = []
-    watch, admin = Watched(admin or scripted()), admin or scripted()
+    watch, admin = ScriptedMonitor(admin or scripted()), admin or scripted()
     recorder = Recorder(watch, admin, path, options, notify=messages.append, **changes)  # type: ignore[arg-type]
     task = asyncio.create_task(recorder.run())
     try:
@@ -79,20 +79,20 @@ async def recording(
 
 
 async def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    """Wait until a condition on the recorder holds."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(timeout):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.005)
 
 
 async def wait_for_new_poll(recorder: Recorder) -> None:
-    """Wait until a poll that starts after this call is in the lake."""
+    """Wait until the lake has a poll that started after this call."""
     now = time.time()
     await until(lambda: (recorder.status.last or 0) > now)
 
 
 def has_complete_polls(path: Path) -> bool:
-    """Return whether each poll has as many rows as table `polls` says, and each row belongs to a poll."""
+    """Assert that each poll has as many rows as table `polls` says. Return whether every row belongs to a poll."""
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
     for table in TABLES:
@@ -106,7 +106,7 @@ def has_complete_polls(path: Path) -> bool:
     return not found.keys() - reported.keys()
 
 
-async def test_recorder_writes_changed_groups_and_partitions(tmp_path: Path) -> None:
+async def test_recorder_writes_changed_offsets_into_the_lake(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 2)
@@ -134,7 +134,7 @@ async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) 
 async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
-        second = Recorder(Watched(scripted()), scripted(), tmp_path / "lake")
+        second = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "lake")
         with pytest.raises(RefusedError, match=f"process {os.getpid()} on"):
             await second.run()
     assert not LakeFolder.of(tmp_path / "lake").lock.exists()
@@ -143,14 +143,14 @@ async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
 async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
-    other = Recorder(Watched(scripted(), "another"), scripted(), tmp_path / "lake")
+    other = Recorder(ScriptedMonitor(scripted(), "another"), scripted(), tmp_path / "lake")
     with pytest.raises(LakeError, match="holds cluster scripted, and this is cluster another"):
         await other.run()
 
 
 async def test_cancelled_recorder_writes_waiting_polls(tmp_path: Path) -> None:
     admin = scripted()
-    recorder = Recorder(Watched(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
+    recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
     await until(lambda: recorder._lake.waiting > 0)
     assert recorder.status.polls == 0
@@ -162,7 +162,13 @@ async def test_cancelled_recorder_writes_waiting_polls(tmp_path: Path) -> None:
 
 
 class Disk:
-    """A disk that can be full: appends to one table fail, before or after they are done."""
+    """A disk that can be full for one table.
+
+    Attributes:
+        full: name of the table to which appends fail; empty if no append fails.
+        late: whether a failing append still writes its rows before it raises the error.
+        refused: number of appends that failed.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = ""
@@ -183,10 +189,10 @@ class Disk:
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-async def test_recorder_reports_and_survives_a_full_disk(
+async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """No row is lost or written twice, even if the failed append was done nevertheless."""
+    """No row is lost or written twice, even if an append wrote its rows before it raised an error."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -224,9 +230,7 @@ async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
         assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
-async def test_rows_lost_at_shutdown_are_reported_at_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_next_recorder_reports_rows_lost_at_shutdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch)
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
@@ -240,7 +244,7 @@ async def test_rows_lost_at_shutdown_are_reported_at_the_next_start(
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_groups_of_a_silent_coordinator_keep_values_and_have_faults(tmp_path: Path) -> None:
+async def test_group_that_cannot_be_read_keeps_values_and_has_fault(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -268,13 +272,13 @@ async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
 
 async def test_error_names_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    recorder = Recorder(Watched(scripted()), scripted(), tmp_path / "file" / "lake")
+    recorder = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
         await recorder.run()
 
 
 async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long work with many groups must not block a screen on the event loop."""
+    """A comparison of many groups takes long, and on the event loop it would block the screen."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

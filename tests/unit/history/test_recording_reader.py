@@ -1,4 +1,4 @@
-"""Every poll is replayed as recorded, after any sequence of flushes, crashes, compactions and deletions."""
+"""A reader returns every poll as it was recorded, after any sequence of flushes, crashes, compactions and deletions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """The state that a reader should find, computed in the simplest way."""
+    """The state that a reader should return at each poll, computed in memory from the polls."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Apply a poll, and return the state after it."""
+        """Apply a poll, and return group → expected values after this poll."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return the same for a replayed point in time."""
+    """Return group → values at a point in time, in the form of `ExpectedState.apply`."""
     return {
         group: {
             "listing": listing,
@@ -111,7 +111,14 @@ STABLE = Listing("consumer", "consumer", "Stable", 1)
 def poll_of(
     offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
 ) -> PollResult:
-    """Return a poll in which each group has one partition and one member."""
+    """Return a poll in which each group has one member, which owns one partition.
+
+    Args:
+        offset: committed offset of each group.
+        end: log end offset of the partition.
+        owner: id of the member.
+        more: the attribute `listing` of all groups, and attributes of `PollResult`.
+    """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
         dict.fromkeys(groups, more.pop("listing", STABLE)),
@@ -123,7 +130,12 @@ def poll_of(
 
 
 def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
-    """Record polls with one flush per poll."""
+    """Record polls into a lake, with one flush per poll.
+
+    Args:
+        every: time from one poll to the next, in milliseconds.
+        keyframes: indices of polls that must be keyframes.
+    """
     recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
         recording.poll(poll, START + number * every, keyframe=number in keyframes)
@@ -136,21 +148,20 @@ def test_only_changed_rows_are_written(tmp_path: Path) -> None:
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
     assert recording.poll(poll_of(101), START + 20_000) == 1
-    assert (
-        recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
-    )  # one member joined, one left, and the owner changed
+    # The three rows are the member that joined, the member that left, and the partition whose owner changed.
+    assert recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_groups_that_a_poll_did_not_read_stay_unchanged(tmp_path: Path) -> None:
+def test_group_that_a_poll_did_not_read_keeps_its_values(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
     assert state.description("pay") is not None
 
 
-def test_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
+def test_fault_remains_until_a_poll_without_this_fault(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -160,7 +171,7 @@ def test_fault_lasts_until_a_poll_without_it(tmp_path: Path) -> None:
 
 
 def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
-    """The rows are in their tables, but their poll is not in `polls`. Another recorder continues with a keyframe."""
+    """After an interrupted flush, tables have rows of a poll that is not in `polls`. Compaction removes these rows."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -186,7 +197,7 @@ def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compaction_leaves_one_file_per_keyframe_without_data_change(tmp_path: Path) -> None:
+def test_compaction_writes_one_file_per_keyframe_without_data_change(tmp_path: Path) -> None:
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -198,7 +209,7 @@ def test_compaction_leaves_one_file_per_keyframe_without_data_change(tmp_path: P
     assert '"dataChange":true' not in log
 
 
-def test_old_days_are_deleted_as_a_whole(tmp_path: Path) -> None:
+def test_maintenance_deletes_all_polls_of_old_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -207,7 +218,7 @@ def test_old_days_are_deleted_as_a_whole(tmp_path: Path) -> None:
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
 
 
-def test_time_selects_the_newest_poll_before_it(tmp_path: Path) -> None:
+def test_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> None:
     write(tmp_path, poll_of(100), poll_of(101))
     lake = RecordingReader(tmp_path)
     assert lake.at(START / 1000 + 9.9).poll == lake.first
@@ -231,7 +242,7 @@ def test_refresh_finds_polls_that_were_added(tmp_path: Path) -> None:
 
 
 def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
-    """Moving offsets are no change; members, states, and appearing or disappearing groups are."""
+    """A change is a new, removed or changed group or member. Changed offsets are ignored."""
     moved = replace(STABLE, state="Empty")
     polls = (
         poll_of(1), poll_of(2), poll_of(3, owner="m-2"), poll_of(4, owner="m-2"),
@@ -285,7 +296,7 @@ def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
         RecordingReader(tmp_path)
 
 
-def test_reader_finds_files_replaced_by_compaction_meanwhile(tmp_path: Path) -> None:
+def test_reader_opened_before_a_compaction_can_still_read(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

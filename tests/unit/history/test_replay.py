@@ -1,4 +1,4 @@
-"""A replayed poll answers as the cluster did, and cannot be changed."""
+"""`ReplayAdmin` returns what the cluster returned at the time of the poll, and refuses all writes."""
 
 from __future__ import annotations
 
@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition on a monitor or recorder holds."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
-async def watched(admin: GroupAdmin, poll: Callable[[], float] | None = None, **changes: Any) -> AsyncIterator[Monitor]:
-    """Run a monitor."""
-    monitor = Monitor(admin, MonitorOptions(interval=0.5, **changes), recorded_at=poll)
+async def running_monitor(
+    admin: GroupAdmin, recorded_at: Callable[[], float] | None = None, **options: Any
+) -> AsyncIterator[Monitor]:
+    """Run a monitor until the end of the context."""
+    monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
     task = asyncio.create_task(monitor.run())
     try:
         yield monitor
@@ -50,21 +52,21 @@ async def watched(admin: GroupAdmin, poll: Callable[[], float] | None = None, **
 
 
 def by_member_id(description: GroupDescription) -> GroupDescription:
-    """Sort the members, which brokers return in any order."""
+    """Return the description with its members sorted by id, because brokers return members in any order."""
     return replace(
         description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
     )
 
 
-async def test_replay_equals_the_answers_of_the_cluster(tmp_path: Path) -> None:
-    """The simulator's clock stands still; its groups have every type, and some have hostile ids."""
+async def test_replay_returns_the_same_values_as_the_cluster(tmp_path: Path) -> None:
+    """The simulator has groups of every type, also with invalid UTF-8 in their ids. Its clock does not advance."""
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
         connect(cluster.bootstrap.split(",")) as live,
     ):
         listed = await live.list_groups()
         groups = dict(listed.rows)
-        async with watched(live, sweep_rate=0.001) as monitor:
+        async with running_monitor(live, sweep_rate=0.001) as monitor:
             recorder = Recorder(monitor, live, tmp_path / "lake", RecorderOptions(interval=0.2, flush=0.2))
             task = asyncio.create_task(recorder.run())
             await until(lambda: recorder.status.polls >= 2 or task.done())
@@ -96,7 +98,7 @@ async def test_replay_refuses_every_write(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_group_that_did_not_exist_then_is_not_found(tmp_path: Path) -> None:
+async def test_group_missing_at_the_poll_is_not_found(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -108,7 +110,7 @@ async def test_group_that_did_not_exist_then_is_not_found(tmp_path: Path) -> Non
     assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
 
 
-async def test_recorded_faults_are_answered_unchanged(tmp_path: Path) -> None:
+async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
@@ -124,11 +126,11 @@ async def test_recorded_faults_are_answered_unchanged(tmp_path: Path) -> None:
 
 
 async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
-    """The screen uses an ordinary monitor on the replay, and seeks forward and back."""
+    """The screen replays a recording with an ordinary monitor, so the monitor must notice each seek of the admin."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
-    async with watched(admin, metadata_interval=0.1) as monitor:
+    async with running_monitor(admin, metadata_interval=0.1) as monitor:
         monitor.set_view("pay")
         await until(lambda: "pay" in monitor.snapshot.offsets and "pay" in monitor.snapshot.details)
         assert set(monitor.snapshot.groups) == {"pay"}
@@ -146,12 +148,12 @@ async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_verdict_depends_on_earlier_polls_not_on_viewing_time(tmp_path: Path) -> None:
-    """Offsets of a poll stand still however often they are read, and the group must not be judged for that."""
+async def test_status_depends_on_polls_not_on_viewing_time(tmp_path: Path) -> None:
+    """While one poll is shown, the monitor reads the same offsets repeatedly; the group must not seem to be stopped."""
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     reads = []
-    async with watched(admin, lambda: admin.poll.at) as monitor:
+    async with running_monitor(admin, lambda: admin.poll.at) as monitor:
         monitor.subscribe(
             lambda snapshot: reads.append(snapshot.offsets["pay"].at) if "pay" in snapshot.offsets else None
         )

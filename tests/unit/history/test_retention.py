@@ -30,11 +30,11 @@ def folder(tmp_path: Path) -> LakeFolder:
     return folder
 
 
-def test_retention_keeps_the_last_answer_per_topic(folder: LakeFolder) -> None:
+def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> None:
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # Topic `a` has no limit any more; the answer has no offsets retention.
+    # Topic `a` was requested and is missing, so its retention is removed. The missing offsets retention is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
@@ -62,7 +62,7 @@ async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     assert refresher.due(601.0)
 
 
-async def test_retention_that_may_not_be_read_keeps_stored_values(folder: LakeFolder) -> None:
+async def test_failed_read_of_retention_keeps_stored_values(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
@@ -79,7 +79,7 @@ async def test_retention_that_may_not_be_read_keeps_stored_values(folder: LakeFo
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_replay_answers_the_recorded_retention(tmp_path: Path) -> None:
+async def test_replay_returns_the_retention_in_the_lake(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for groups of every kind, with unusual characters."""
+"""Hypothesis strategies for polls with groups of all types, whose texts contain unusual characters."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ topologies = st.builds(
 
 @st.composite
 def members(draw: st.DrawFn) -> tuple[Member, ...]:
-    """Return members with different ids, sorted by id as in a replay."""
+    """Draw the members of one group, sorted by id, as a replay returns them."""
     ids = sorted(draw(st.sets(texts, max_size=3)))
     return tuple(
         Member(
@@ -82,7 +82,7 @@ listings = st.builds(
 
 
 def descriptions(group: str) -> st.SearchStrategy[GroupDescription]:
-    """Return descriptions of one group."""
+    """Return a strategy for descriptions of one group."""
     return st.builds(
         GroupDescription,
         st.just(group),
@@ -108,7 +108,7 @@ faults = st.builds(Fault, st.sampled_from(["NO_ANSWER", "GROUP_AUTHORIZATION_FAI
 
 @st.composite
 def commits(draw: st.DrawFn) -> tuple[CommittedOffset, ...]:
-    """Return committed offsets, sorted by topic and partition."""
+    """Draw the committed offsets of one group, sorted by topic and partition."""
     places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "t\udcff", "名"]), st.integers(0, 3)), max_size=4)))
     return tuple(
         CommittedOffset(
@@ -120,7 +120,7 @@ def commits(draw: st.DrawFn) -> tuple[CommittedOffset, ...]:
 
 @st.composite
 def shares(draw: st.DrawFn) -> tuple[ShareOffset, ...]:
-    """Return share offsets, sorted by topic and partition."""
+    """Draw the share offsets of one group, sorted by topic and partition."""
     places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "s"]), st.integers(0, 3)), max_size=3)))
     return tuple(
         ShareOffset(*tp, draw(st.none() | longs), draw(st.none() | ints), draw(st.none() | longs), 0, draw(texts))
@@ -133,7 +133,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 @st.composite
 def polls(draw: st.DrawFn) -> PollResult:
-    """Return one poll of some groups, of which any part was read and the rest was not."""
+    """Draw one poll. For each listed group, the description and the offsets were either read or not."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}

@@ -1,4 +1,4 @@
-"""Only one recorder holds the lock of a lake; the lock of a dead one is taken over."""
+"""Only one process can hold the lock of a lake. If that process dies, another process can take the lock."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> No
     lock.release()
 
 
-def test_released_lock_leaves_no_file(tmp_path: Path) -> None:
+def test_lock_file_stays_only_after_an_unclean_release(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -74,7 +74,7 @@ def test_released_lock_leaves_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_holder_on_another_machine_is_alive_while_it_renews(tmp_path: Path, age: float, refused: bool) -> None:
+def test_remote_holder_is_refused_only_while_it_renews_the_lock(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)
@@ -88,7 +88,7 @@ def test_holder_on_another_machine_is_alive_while_it_renews(tmp_path: Path, age:
         lock.release()
 
 
-def test_renew_updates_the_time_of_the_lock_file(tmp_path: Path) -> None:
+def test_renew_updates_the_modification_time_of_the_lock_file(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = RecorderLock(path)
     lock.take()

@@ -1,4 +1,4 @@
-"""Status, optimize and prune, without and beside a recorder, and with tables that cannot be read."""
+"""Status, optimize and prune work with and without a running recorder, and report tables that cannot be read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOW = START / 1000 + 3 * 86_400
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """Create a lake with two polls on each of three days, and a gold table with two files for each day."""
+    """Return a lake with two polls on each of three days, and a gold table with two files for each day."""
     path = tmp_path / "lake"
     made = RecordingBuilder(path)
     for day in range(3):
@@ -63,14 +63,14 @@ def test_status_shows_contents_of_every_table(lake: Path) -> None:
     assert 0 < gold.bytes < found["gold/lag"].disk < upkeep.status(lake).disk
 
 
-def test_status_of_a_table_without_rows_or_days(lake: Path) -> None:
+def test_status_of_an_empty_table_has_no_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     held = by_table(lake)["gold/cleanup"].contents
     assert held is not None
     assert (held.rows, held.first, held.last) == (0, None, None)
 
 
-def test_damaged_table_has_an_error_and_others_a_status(lake: Path) -> None:
+def test_damaged_table_does_not_affect_other_tables(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -136,7 +136,7 @@ def test_optimize_skips_tables_that_a_recorder_writes(lake: Path) -> None:
     assert upkeep.status(lake).recorder is None
 
 
-def test_optimize_keeps_the_trace_of_a_killed_recorder(lake: Path) -> None:
+def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -183,21 +183,21 @@ def test_dry_run_deletes_nothing(lake: Path) -> None:
     }
 
 
-def test_layers_and_tables_have_their_own_keep_rules(lake: Path) -> None:
+def test_keep_rule_of_a_table_overrides_layer_and_default(lake: Path) -> None:
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(upkeep.prune(lake, keep, now=NOW)) == []
     done = list(upkeep.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
     assert [one.table for one in done] == ["gold/lag"]
 
 
-def test_prune_leaves_tables_without_days_alone(lake: Path) -> None:
+def test_prune_skips_tables_that_are_not_divided_into_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
     done = {one.table: one for one in upkeep.prune(lake, KeepRules(1), now=NOW)}
     assert "not divided into days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
-def test_keep_rules_with_wrong_names_are_refused(lake: Path, name: str, says: str) -> None:
+def test_keep_rule_with_an_invalid_name_is_refused(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(upkeep.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 

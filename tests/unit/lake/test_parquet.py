@@ -1,4 +1,4 @@
-"""Compacted files return the rows of a group without reading the rest."""
+"""The rows of one group can be read from a compacted file without reading the other blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """Return group → number of rows as a table of members."""
+    """Return a table of members, sorted by key, with the given number of members for each group."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
@@ -49,14 +49,14 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return group → number of members in some blocks."""
+    """Return group → number of members in these blocks of a file."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
     return found
 
 
-def test_each_group_is_completely_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_rows_of_a_group_are_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 10)
     groups = {f"team-{number:02d}.größe": 1 + number % 7 for number in range(50)} | {"team-20.huge": 60, "": 3}
     file = written(tmp_path / "file", groups)
@@ -77,7 +77,7 @@ def test_missing_group_is_in_no_block(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_group_ids_too_long_for_statistics_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_too_long_group_ids_has_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)
@@ -86,7 +86,7 @@ def test_group_ids_too_long_for_statistics_are_read(tmp_path: Path, monkeypatch:
     assert members(file, [0]) == groups
 
 
-def test_row_groups_that_share_a_group_form_one_block(tmp_path: Path) -> None:
+def test_parquet_row_groups_with_one_kafka_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
@@ -96,7 +96,7 @@ def test_row_groups_that_share_a_group_form_one_block(tmp_path: Path) -> None:
         assert members(file, [block])[group] == count
 
 
-def test_rows_without_a_group_are_one_block(tmp_path: Path) -> None:
+def test_table_with_nullable_group_has_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

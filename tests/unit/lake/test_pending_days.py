@@ -1,4 +1,4 @@
-"""Pending days are those with new rows, the newest computed day, and all later days."""
+"""Pending days begin with the first day with new rows, or with the newest computed day if that is earlier."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LakeFolder:
-    """Create a lake without gold tables and a recording of two days."""
+    """Return a lake that has a recording of two days, but no gold tables."""
     folder = LakeFolder.of(tmp_path / "lake")
     made = RecordingBuilder(folder.path)
     for day in range(2):
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day; all other columns are empty."""
+    """Append one row per day to a table. Its other columns are null, or empty where null is not allowed."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
@@ -54,8 +54,8 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
     load_deltalake().write_deltalake(path, made, mode="append", partition_by=["day"])
 
 
-def make(folder: LakeFolder) -> tuple[date, ...]:
-    """Compute the pending days, and return them."""
+def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
+    """Write a row for each pending day to all gold tables, as a run of the pipeline does, and return these days."""
     create_tables(folder, GOLD)
     found = pending_days(folder)
     for table in GOLD:
@@ -64,29 +64,29 @@ def make(folder: LakeFolder) -> tuple[date, ...]:
     return found.days
 
 
-def test_all_days_are_pending_once(folder: LakeFolder) -> None:
+def test_all_days_are_pending_until_the_first_run(folder: LakeFolder) -> None:
     assert pending_days(folder).days == (FIRST, SECOND)
-    assert make(folder) == (FIRST, SECOND)
+    assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
 
 
 def test_unchanged_state_file_is_not_written_again(folder: LakeFolder) -> None:
-    make(folder)
+    run_pipeline(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
     pending_days(folder).mark_done()
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
 def test_new_rows_make_the_newest_computed_day_pending_too(folder: LakeFolder) -> None:
-    make(folder)
+    run_pipeline(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
-    assert make(folder) == (SECOND, THIRD)
+    assert run_pipeline(folder) == (SECOND, THIRD)
     assert pending_days(folder).days == ()
 
 
 def test_late_rows_make_their_day_and_later_days_pending(folder: LakeFolder) -> None:
-    make(folder)
+    run_pipeline(folder)
     write(folder, COMMITS, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
@@ -94,7 +94,7 @@ def test_late_rows_make_their_day_and_later_days_pending(folder: LakeFolder) -> 
 def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
     for _ in range(2):
         write(folder, COMMITS, FIRST)
-    make(folder)
+    run_pipeline(folder)
     commits = load_deltalake().DeltaTable(str(folder.table(COMMITS.name, COMMITS.layer)))
     assert commits.optimize.compact()["numFilesRemoved"] == 2
     assert pending_days(folder).days == ()
@@ -103,14 +103,14 @@ def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
 
 
 def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> None:
-    make(folder)
+    run_pipeline(folder)
     memory = folder.path / "_checkpoints" / "gold.json"
     assert memory.stat().st_mode & 0o077 == 0
     memory.write_text("{")
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_interrupted_run_is_repeated(folder: LakeFolder) -> None:
+def test_days_of_an_interrupted_run_stay_pending(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     for table in GOLD:
         write(folder, table, FIRST)
@@ -119,18 +119,18 @@ def test_interrupted_run_is_repeated(folder: LakeFolder) -> None:
 
 @pytest.mark.parametrize("table", GOLD, ids=lambda table: table.name)
 def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Table) -> None:
-    make(folder)
+    run_pipeline(folder)
     path = folder.table(table.name, table.layer)
     path.rename(path.with_name(f"{table.name}-elsewhere"))
     assert pending_days(folder).days == (FIRST, SECOND)
-    assert make(folder) == (FIRST, SECOND)
+    assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
 
 
 def test_gold_table_of_a_newer_kgtui_makes_all_days_pending(
     folder: LakeFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make(folder)
+    run_pipeline(folder)
     monkeypatch.setattr("kgtui.lake.pending_days.GOLD", (*GOLD, replace(CHURN, name="added")))
     assert pending_days(folder).days == (FIRST, SECOND)
 
@@ -141,15 +141,15 @@ def test_computed_tables_without_rows_leave_no_day_pending(folder: LakeFolder) -
     assert pending_days(folder).days == ()
 
 
-def test_run_killed_while_creating_a_table_is_repeated(folder: LakeFolder) -> None:
+def test_days_stay_pending_if_creating_a_table_was_interrupted(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)
-    assert make(folder) == (FIRST, SECOND)
+    assert run_pipeline(folder) == (FIRST, SECOND)
 
 
 def test_error_names_a_table_that_cannot_be_read(folder: LakeFolder) -> None:
-    make(folder)
+    run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text("not a log")

@@ -1,4 +1,4 @@
-"""Table definitions need only the standard library, and folders are checked before they are used as a lake."""
+"""Schemas are valid and import only the standard library. Folders are checked before they are used as a lake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_schemas_import_no_library() -> None:
+def test_schemas_import_only_the_standard_library() -> None:
     code = (
         "import sys, kgtui.lake.schemas, kgtui.lake.folder\n"
         "print(*{'pyarrow', 'deltalake', 'msgspec', 'asyncio'} & set(sys.modules))"
@@ -78,13 +78,13 @@ def test_newer_lake_is_refused_and_not_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])
-def test_folder_with_a_foreign_marker_is_no_lake(tmp_path: Path, content: bytes) -> None:
+def test_folder_with_an_invalid_marker_is_not_a_lake(tmp_path: Path, content: bytes) -> None:
     (tmp_path / MARKER).write_bytes(content)
     with pytest.raises(LakeError, match=str(tmp_path)):
         LakeFolder.of(tmp_path).check()
 
 
-def test_error_says_why_a_folder_is_no_lake(tmp_path: Path) -> None:
+def test_error_says_why_a_folder_is_not_a_lake(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()
