@@ -33,7 +33,11 @@ _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_
 """Attributes of a member that have no column of their own. They are stored as JSON in column `detail`."""
 
 _member_columns = attrgetter(*_MEMBER_COLUMNS)
-_DESCRIBED = ("type", "protocol", "state", "coordinator", "topology", "topology_status", "source", "authoritative")
+
+_GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "members", "operations")
+_GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
+"""Attributes of a description that have no column of their own. They are stored as JSON in column `description`."""
+
 _UNDESCRIBED: RowValues = (None, None, None, None, None, None)
 
 
@@ -67,7 +71,7 @@ def description_row(description: GroupDescription, at: int) -> RowValues:
     Args:
         at: value of `described_at`, in milliseconds since the epoch.
     """
-    rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _DESCRIBED}
+    rest: dict[str, object] = {name: _plain(getattr(description, name)) for name in _GROUP_DETAILS}
     rest["operations"] = None if description.operations is None else sorted(description.operations)
     return (
         at,

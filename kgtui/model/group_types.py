@@ -7,6 +7,7 @@ here, and the decoder of its describe RPC in `kgtui.admin.decoding`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ class GroupKind:
     has_offsets: bool = True
 
 
+class OffsetExpiry(Enum):
+    """When the time `offsets.retention.minutes` begins, after which brokers delete offsets of a group (KIP-211)."""
+
+    NEVER = auto()
+    AFTER_COMMIT = auto()
+    AFTER_EMPTY = auto()
+    """When the group became Empty; after the commit if the group has no protocol type."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupType:
     """What kgtui knows about one group type.
@@ -68,6 +78,7 @@ class GroupType:
             unknown type. Consumer comes first, because Kafka's admin client also tries ConsumerGroupDescribe first.
         tool: Kafka's script for groups of this type.
         offsets_rpc: the RPC that reads its offsets: OffsetFetch or DescribeShareGroupOffsets.
+        offset_expiry: when brokers delete its offsets.
         feature: the cluster feature that must be finalized for this type; None for classic groups, which always work.
         kip: the proposal that introduced the type; `` for classic groups.
         kinds: protocol type → kind, for a type with several kinds; empty if the kind has the name of the type.
@@ -82,6 +93,7 @@ class GroupType:
     rank: int
     tool: str = CONSUMER_TOOL
     offsets_rpc: str = OFFSET_FETCH
+    offset_expiry: OffsetExpiry = OffsetExpiry.AFTER_COMMIT
     feature: str | None = None
     kip: str = ""
     kinds: Mapping[str, GroupKind] = field(default_factory=dict)
@@ -116,6 +128,7 @@ _ENTRIES = (
         "DescribeGroups",
         (STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE),
         rank=1,
+        offset_expiry=OffsetExpiry.AFTER_EMPTY,
         kinds={
             "consumer": GroupKind("consumer", CONSUMER_TOOL),
             "connect": GroupKind("connect", None, has_offsets=False),
@@ -142,6 +155,7 @@ _ENTRIES = (
         rank=2,
         tool="kafka-share-groups.sh",
         offsets_rpc=DESCRIBE_SHARE_GROUP_OFFSETS,
+        offset_expiry=OffsetExpiry.NEVER,
         feature="share.version",
         kip="KIP-932",
         not_restorable=("records in flight and delivery counts",),
@@ -180,6 +194,10 @@ KINDS = tuple(GROUP_KINDS)
 
 SHARE_OFFSET_TYPES = frozenset(entry.name for entry in _ENTRIES if entry.offsets_rpc == DESCRIBE_SHARE_GROUP_OFFSETS)
 """Group types whose positions are share-partition start offsets instead of committed offsets."""
+
+TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
+    expiry: tuple(entry.name for entry in _ENTRIES if entry.offset_expiry is expiry) for expiry in OffsetExpiry
+}
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
 """Group types whose groups all have offsets.

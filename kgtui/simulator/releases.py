@@ -91,6 +91,16 @@ _METADATA_VERSION = {
 }  # fmt: skip
 
 
+FEATURE_LEVELS = {
+    "metadata.version": (7, 31),
+    "group.version": (0, 1),
+    "transaction.version": (0, 2),
+    "share.version": (0, 2),
+    "streams.version": (0, 1),
+}
+"""Feature → lowest and highest level that the newest release supports."""
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
     """One Kafka release that a simulated broker runs.

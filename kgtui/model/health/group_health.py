@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.model.assignment import epochs_behind, subscribed_topics
 from kgtui.model.burrow import PartitionVerdict, Status, roll_up
 from kgtui.model.cluster import Retention
-from kgtui.model.group_types import SHARE_OFFSET_TYPES
+from kgtui.model.group_types import SHARE_OFFSET_TYPES, TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, TimeLag
@@ -203,6 +203,6 @@ def _offsets_expire(history: ReadHistory) -> bool:
     return (
         bool(history.rows)
         and description is not None
-        and description.type not in SHARE_OFFSET_TYPES
+        and description.type not in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]
         and bool(description.protocol)
     )

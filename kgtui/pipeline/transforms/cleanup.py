@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
 from kgtui.model.group import FAMILY_SEPARATORS
-from kgtui.model.group_types import CONSUMER, SHARE, STREAMS
+from kgtui.model.group_types import TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.lag import with_lag
 from kgtui.pipeline.transforms.recorded_state import (
@@ -134,8 +134,8 @@ def _expires_at(retention: int) -> Column:
     """
     by_commit = F.coalesce("last_commit", "quiet_since")
     base = (
-        F.when(F.col("type") == SHARE, F.lit(None).cast("long"))
-        .when(F.col("type").isin(CONSUMER, STREAMS), by_commit)
+        F.when(F.col("type").isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]), F.lit(None).cast("long"))
+        .when(F.col("type").isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]), by_commit)
         .otherwise(F.coalesce("empty_since", by_commit))
     )
     return F.when(F.coalesce("partitions", F.lit(1)) > 0, base + retention * 1000)

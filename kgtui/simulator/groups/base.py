@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from msgspec import Struct
 
@@ -59,6 +59,15 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     host: str = ""
 
 
+class GroupOptions(TypedDict, total=False):
+    """The optional arguments that the classes of all group types have in common; see `Group`."""
+
+    client: Client | None
+    phases: Phases | None
+    epoch: int
+    seed: int
+
+
 class Group(ABC):
     """A group whose state, members and commits are computed for a time `t`, in seconds since the start of the cluster.
 
@@ -66,6 +75,7 @@ class Group(ABC):
         name: group id.
         schedule: the members of the group at each time.
         topics_read: the topics that the group reads.
+        protocol: the protocol type; None for the name of the group type.
         phases: the states of a rebalance, which follows each change of the members.
         epoch: generation (classic groups) or group epoch at the start of the cluster.
     """
@@ -79,7 +89,7 @@ class Group(ABC):
         schedule: MembershipSchedule,
         topics_read: Sequence[ConsumedTopic] = (),
         *,
-        protocol: str = "consumer",
+        protocol: str | None = None,
         client: Client | None = None,
         phases: Phases | None = None,
         epoch: int = 7,
@@ -88,7 +98,7 @@ class Group(ABC):
         self.name = name
         self.schedule = schedule
         self.topics_read = tuple(topics_read)
-        self.protocol = protocol
+        self.protocol = self.type if protocol is None else protocol
         self.client = client or Client()
         self.phases = self.default_phases if phases is None else phases
         self.epoch = epoch
@@ -132,6 +142,10 @@ class Group(ABC):
             pairs = [(p, offset) for p, offset in enumerate(offsets) if offset is not None and p not in read.without]
             if pairs:
                 yield read, pairs
+
+    def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
+        """Yield each topic with its `(partition, start offset, lag)` rows; nothing for a type without start offsets."""
+        return iter(())
 
     def pauses(self, membership: Membership) -> bool:
         """Return whether the members do not read records, because of the phase of the rebalance that they are in."""

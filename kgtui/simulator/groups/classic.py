@@ -16,8 +16,9 @@ from kgtui.simulator.hashing import hash_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
-    from kgtui.simulator.groups.base import Assignment, Client, ConsumedTopic
+    from kgtui.simulator.groups.base import Assignment, ConsumedTopic, GroupOptions
     from kgtui.simulator.membership import Membership, MembershipSchedule
 
 MemberBytes = list[tuple[bytes, bytes]]
@@ -213,15 +214,10 @@ class ClassicGroup(Group):
         *,
         protocol: str = "consumer",
         member_data: MemberData = CONSUMER_MEMBER_DATA,
-        client: Client | None = None,
-        phases: Phases | None = None,
-        epoch: int = 7,
-        seed: int = 1,
         outlives: float | None = None,
+        **options: Unpack[GroupOptions],
     ) -> None:
-        super().__init__(
-            name, schedule, topics_read, protocol=protocol, client=client, phases=phases, epoch=epoch, seed=seed
-        )
+        super().__init__(name, schedule, topics_read, protocol=protocol, **options)
         self.member_data = member_data
         self.outlives = outlives
 

@@ -8,8 +8,9 @@ from kgtui.simulator.groups.base import Group, Phases, topic_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
-    from kgtui.simulator.groups.base import Assignment, Client, ConsumedTopic
+    from kgtui.simulator.groups.base import Assignment, ConsumedTopic, GroupOptions
     from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 
@@ -34,12 +35,9 @@ class ConsumerGroup(Group):
         assignor: str = "uniform",
         regex: str = "",
         classic: frozenset[int] = frozenset(),
-        client: Client | None = None,
-        phases: Phases | None = None,
-        epoch: int = 7,
-        seed: int = 1,
+        **options: Unpack[GroupOptions],
     ) -> None:
-        super().__init__(name, schedule, topics_read, client=client, phases=phases, epoch=epoch, seed=seed)
+        super().__init__(name, schedule, topics_read, **options)
         self.assignor = assignor
         self.regex = regex
         self.classic = classic

@@ -8,8 +8,9 @@ from kgtui.simulator.groups.base import Assignment, Group, Phases, topic_partiti
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
-    from kgtui.simulator.groups.base import Client, ConsumedTopic
+    from kgtui.simulator.groups.base import ConsumedTopic, GroupOptions
     from kgtui.simulator.membership import MembershipSchedule, Slot
 
 
@@ -31,14 +32,9 @@ class ShareGroup(Group):
         topics_read: Sequence[ConsumedTopic] = (),
         *,
         in_flight: int = 3,
-        client: Client | None = None,
-        phases: Phases | None = None,
-        epoch: int = 7,
-        seed: int = 1,
+        **options: Unpack[GroupOptions],
     ) -> None:
-        super().__init__(
-            name, schedule, topics_read, protocol="share", client=client, phases=phases, epoch=epoch, seed=seed
-        )
+        super().__init__(name, schedule, topics_read, **options)
         self.in_flight = in_flight
 
     def member_id(self, slot: Slot) -> str:

@@ -11,8 +11,9 @@ from kgtui.simulator.hashing import hash_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Unpack
 
-    from kgtui.simulator.groups.base import Client, ConsumedTopic
+    from kgtui.simulator.groups.base import ConsumedTopic, GroupOptions
     from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 Tasks = dict[str, list[int]]
@@ -61,14 +62,9 @@ class StreamsGroup(Group):
         standbys: int = 0,
         warming: float = 40.0,
         endpoint: bool = True,
-        client: Client | None = None,
-        phases: Phases | None = None,
-        epoch: int = 7,
-        seed: int = 1,
+        **options: Unpack[GroupOptions],
     ) -> None:
-        super().__init__(
-            name, schedule, topics_read, protocol="streams", client=client, phases=phases, epoch=epoch, seed=seed
-        )
+        super().__init__(name, schedule, topics_read, **options)
         self.topology = tuple(topology)
         self.standbys = standbys
         self.warming = warming

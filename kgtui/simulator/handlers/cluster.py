@@ -15,6 +15,7 @@ from kgtui.simulator.handlers.request_context import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from kgtui.simulator.releases import FEATURE_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,14 +44,6 @@ TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
-SUPPORTED_FEATURES = {
-    "metadata.version": (7, 31),
-    "group.version": (0, 1),
-    "transaction.version": (0, 2),
-    "share.version": (0, 2),
-    "streams.version": (0, 1),
-}
-
 
 def api_versions(request: RequestContext) -> dict[str, Any]:
     """Return the API versions of this broker and the features of the cluster (KIP-511, KIP-584)."""
@@ -66,7 +59,7 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
         features = request.state.features
         response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
-            for name, (low, high) in SUPPORTED_FEATURES.items()
+            for name, (low, high) in FEATURE_LEVELS.items()
             # Before version 4, features whose minimum level is 0 are left out of the response (KIP-1022).
             if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]

@@ -184,10 +184,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
     if request.reads_forbidden_topic(group):
         message = "The group has described topic(s) that the client is not authorized to describe."
         return {**blank, "ErrorCode": TOPIC_AUTHORIZATION_FAILED, "ErrorMessage": message}
-    row = group.describe(request.state.time(), operations=request.operations)
-    if request.version == 0 and group_type == "consumer":
-        row["Members"] = [{k: v for k, v in member.items() if k != "MemberType"} for member in row["Members"]]
-    return {**row, "ErrorCode": 0}
+    return {**group.describe(request.state.time(), operations=request.operations), "ErrorCode": 0}
 
 
 def delete_groups(request: RequestContext) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from uuid import UUID
 from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.protocol.primitives import compact_length, compact_string
-from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.handlers.request_context import (
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -154,7 +153,7 @@ def _share_group(request: RequestContext, name: str, requested: list[dict[str, A
         return {"GroupId": name, "Topics": [], "ErrorCode": error}
     group = request.state.find(name)
     starts: dict[str, Starts] = {}
-    if isinstance(group, ShareGroup):
+    if group is not None:
         for read, rows in group.start_offsets(request.state.time()):
             starts[read.topic.name] = {partition: (start, lag) for partition, start, lag in rows}
     if requested is None:

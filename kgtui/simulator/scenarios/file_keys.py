@@ -5,7 +5,7 @@ To add a key, add a field to one of these classes. msgspec checks the types of v
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -102,7 +102,10 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
         phases: the states of a rebalance with their durations in seconds; None for the default of the group type.
         epoch: generation (classic groups) or group epoch at the start of the cluster.
         configs: group configs that differ from the defaults.
+        group_class: the class of the group; its constructor takes the additional keys of the group type.
     """
+
+    group_class: ClassVar[type[Group]]
 
     id: str
     members: int | None = None
@@ -117,7 +120,17 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
 
     def build(self, topics: dict[str, Topic], seed: int) -> Group:
         """Build the group; raises ValueError if the membership or a topic is missing."""
-        raise NotImplementedError
+        own_keys = [name for name in self.__struct_fields__ if name not in GroupSpec.__struct_fields__]
+        return self.group_class(
+            self.id,
+            self.membership(),
+            self.topics_read(topics),
+            client=self.client,
+            phases=self.phases,
+            epoch=self.epoch,
+            seed=seed,
+            **{name: getattr(self, name) for name in own_keys},
+        )
 
     def membership(self) -> MembershipSchedule:
         """Return the members over time; raises ValueError unless exactly one of the four membership keys is set."""
@@ -139,79 +152,44 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
             for read in self.reads
         ]
 
-    def common(self, seed: int) -> dict[str, Any]:
-        """Return the constructor arguments that the classes of all group types have in common."""
-        return {"client": self.client, "phases": self.phases, "epoch": self.epoch, "seed": seed}
-
 
 class ClassicSpec(GroupSpec, tag="classic", frozen=True, kw_only=True):
     """The additional keys of a classic group; see `ClassicGroup`."""
+
+    group_class: ClassVar = ClassicGroup
 
     protocol: str = "consumer"
     member_data: AnyMemberData = CONSUMER_MEMBER_DATA
     outlives: float | None = None
 
-    def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        return ClassicGroup(
-            self.id,
-            self.membership(),
-            self.topics_read(topics),
-            protocol=self.protocol,
-            member_data=self.member_data,
-            outlives=self.outlives,
-            **self.common(seed),
-        )
-
 
 class ConsumerSpec(GroupSpec, tag="consumer", frozen=True, kw_only=True):
     """The additional keys of a consumer group; see `ConsumerGroup`."""
+
+    group_class: ClassVar = ConsumerGroup
 
     assignor: str = "uniform"
     regex: str = ""
     classic: frozenset[int] = frozenset()
 
-    def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        return ConsumerGroup(
-            self.id,
-            self.membership(),
-            self.topics_read(topics),
-            assignor=self.assignor,
-            regex=self.regex,
-            classic=self.classic,
-            **self.common(seed),
-        )
-
 
 class ShareSpec(GroupSpec, tag="share", frozen=True, kw_only=True):
     """The additional keys of a share group; see `ShareGroup`."""
 
-    in_flight: int = 3
+    group_class: ClassVar = ShareGroup
 
-    def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        return ShareGroup(
-            self.id, self.membership(), self.topics_read(topics), in_flight=self.in_flight, **self.common(seed)
-        )
+    in_flight: int = 3
 
 
 class StreamsSpec(GroupSpec, tag="streams", frozen=True, kw_only=True):
     """The additional keys of a streams group; see `StreamsGroup`."""
 
+    group_class: ClassVar = StreamsGroup
+
     topology: tuple[Subtopology, ...] = ()
     standbys: int = 0
     warming: float = 40.0
     endpoint: bool = True
-
-    def build(self, topics: dict[str, Topic], seed: int) -> Group:
-        return StreamsGroup(
-            self.id,
-            self.membership(),
-            self.topics_read(topics),
-            topology=self.topology,
-            standbys=self.standbys,
-            warming=self.warming,
-            endpoint=self.endpoint,
-            **self.common(seed),
-        )
 
 
 AnyGroupSpec: TypeAlias = ClassicSpec | ConsumerSpec | ShareSpec | StreamsSpec

@@ -44,6 +44,13 @@ def test_only_empty_groups_can_be_deleted() -> None:
     assert {entry.deletable_states for entry in GROUP_TYPES.values()} == {frozenset({"Empty"})}
 
 
+def test_offsets_expire_after_empty_after_commit_or_never() -> None:
+    expiries = {name: entry.offset_expiry.name for name, entry in GROUP_TYPES.items()}
+    assert expiries == {
+        "classic": "AFTER_EMPTY", "consumer": "AFTER_COMMIT", "share": "NEVER", "streams": "AFTER_COMMIT"
+    }  # fmt: skip
+
+
 def test_offsets_are_read_by_the_rpc_of_the_type() -> None:
     assert {"share"} == registry.SHARE_OFFSET_TYPES
     assert {"consumer", "share", "streams"} == registry.TYPES_WITH_OFFSETS
