@@ -1,4 +1,4 @@
-"""Convert table definitions to Spark schemas, and convert DataFrames to the columns and types of a table."""
+"""Convert DataFrames to the columns and types of a table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     StringType,
-    StructField,
-    StructType,
     TimestampType,
 )
 
@@ -34,11 +32,6 @@ TYPES: dict[str, DataType] = {
     "timestamp": TimestampType(),
 }
 """Spark type of each column type in a table definition."""
-
-
-def spark_schema(table: Table) -> StructType:
-    """Return the Spark schema of a table."""
-    return StructType([StructField(column.name, TYPES[column.type], column.nullable) for column in table.columns])
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:

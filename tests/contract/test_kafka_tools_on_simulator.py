@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.simulator import Options, SimulatorProcess, spawn
-from kgtui.simulator.scenarios import hostile_group_ids
 from tests import jars
+from tests.hostile_ids import hostile_group_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.simulator.scenarios import hostile_group_ids
+from tests.hostile_ids import hostile_group_ids
 
 if TYPE_CHECKING:
     from tests.e2e.ui import Ui

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import StructField, StructType
 
 from kgtui.lake.schemas import FAULTS, GROUPS, PARTITIONS, POLLS
-from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.recorded_state import poll_timeline
+from tests.spark.table_schemas import spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,10 +10,10 @@ import pytest
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE
 from kgtui.pipeline.jobs.silver import decode_batch
-from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.offset_commits import irregular_records, regular_commits
 from tests.spark.record_samples import COMMIT_TIME, NOON, Record, as_bytearray, check_decoded, commit
 from tests.spark.spark_settings import SMALL_JOBS
+from tests.spark.table_schemas import spark_schema
 from tests.unit.protocol.records.random_records import every_record_type
 from tests.unit.protocol.test_damaged import damage
 

@@ -13,8 +13,8 @@ from kgtui.history import RecordingReader
 from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
 from kgtui.pipeline.spark_lake import SparkLake
-from kgtui.pipeline.spark_schema import spark_schema
 from tests.spark.sample_data import GROUPS, RETENTION, Cluster, record
+from tests.spark.table_schemas import spark_schema
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:

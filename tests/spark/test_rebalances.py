@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import GROUP_EVENTS, REBALANCES
-from kgtui.pipeline.spark_schema import spark_schema
 from kgtui.pipeline.transforms.group_events import with_created
 from kgtui.pipeline.transforms.rebalances import rebalances
+from tests.spark.table_schemas import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

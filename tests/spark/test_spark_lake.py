@@ -12,7 +12,7 @@ from kgtui.errors import LakeError
 from kgtui.lake.folder import MARKER
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.spark_lake import SparkLake
-from kgtui.pipeline.spark_schema import spark_schema
+from tests.spark.table_schemas import spark_schema
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -45,14 +45,3 @@ def add_scenario(name: str, state: ClusterState) -> None:
     state.add_topics(scenario.topics)
     state.add_groups(scenario.groups)
     state.configs.update({group: configs for group, configs in scenario.configs.items() if group in state.groups})
-
-
-def hostile_group_ids() -> list[str]:
-    """Return the group ids of the `company` scenario that break careless programs, in the order of the file.
-
-    The last two ids are the longest.
-    """
-    from kgtui.simulator.scenarios.loader import read_file
-
-    hostile_ids = read_file(FOLDER / "company.toml").hostile_ids
-    return [] if hostile_ids is None else hostile_ids.all()

@@ -10,7 +10,7 @@ from kgtui.protocol.messages.groups import DESCRIBE_GROUPS, LIST_GROUPS
 from kgtui.protocol.messages.offsets import OFFSET_FETCH
 from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.consumer import ConsumerGroup
-from kgtui.simulator.scenarios import hostile_group_ids
+from tests.hostile_ids import hostile_group_ids
 from tests.unit.simulator.raw_client import ask
 
 if TYPE_CHECKING:

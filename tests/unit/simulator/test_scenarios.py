@@ -8,8 +8,9 @@ import pytest
 
 from kgtui.errors import UsageError
 from kgtui.simulator import ManualClock, Simulator
-from kgtui.simulator.scenarios import FOLDER, hostile_group_ids, scenario_names
+from kgtui.simulator.scenarios import FOLDER, scenario_names
 from kgtui.simulator.scenarios.loader import load_scenario, read_file
+from tests.hostile_ids import hostile_group_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

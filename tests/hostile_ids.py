@@ -1,0 +1,15 @@
+"""The hostile group ids of the demo cluster."""
+
+from __future__ import annotations
+
+from kgtui.simulator.scenarios import FOLDER
+from kgtui.simulator.scenarios.loader import read_file
+
+
+def hostile_group_ids() -> list[str]:
+    """Return the group ids of the `company` scenario that break careless programs, in the order of the file.
+
+    The last two ids are the longest.
+    """
+    hostile_ids = read_file(FOLDER / "company.toml").hostile_ids
+    return [] if hostile_ids is None else hostile_ids.all()
