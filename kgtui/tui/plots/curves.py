@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from kgtui.tui import text
+from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,14 +35,9 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
         rows: number of lines.
         top: value at the upper edge of the plot. The value at the lower edge is 0.
     """
-    from textual_plotext.plot import Plot
-
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
-    plot = Plot()
-    # The size limits of plotext are disabled, because it may measure a terminal that is narrower than the screen.
-    plot._limit_size(False, False)  # type: ignore[attr-defined]
+    plot = unlimited_plot(width, rows)
     plot.theme("clear")
-    plot.plotsize(width, rows)
     plot.xlim(0, max(len(curves[0]) - 1, 1))
     plot.ylim(0, top or 1)
     plot.xaxes(False, False)
