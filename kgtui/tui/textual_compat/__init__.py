@@ -16,6 +16,7 @@ deleted.
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
 | A strip that is not divided refers to itself, so that only the garbage collector can free it. | `rendering` |
 | A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
+| plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
 
 Of kgtui, this package imports only `config`, `errors` and `output`.
 """

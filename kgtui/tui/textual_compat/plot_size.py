@@ -1,6 +1,7 @@
-"""Plots of any size with plotext 5.3.2, which limits plots to the size of the terminal as it measures it.
+"""Create plots that may be larger than the terminal that plotext measures, which can be narrower than the screen.
 
-plotext may measure a terminal that is narrower than the screen. It can lift the limit of its global figure only.
+plotext 5.3.2 limits the size of every plot to this terminal. Its public function `limit_size` disables the limit only
+for plotext's global figure, so that this module calls the private method.
 """
 
 from __future__ import annotations

@@ -19,10 +19,14 @@ from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widgets import Input, Static
+from textual_plotext.plot import Plot
 
 from kgtui.tui.textual_compat import rendering
+from kgtui.tui.textual_compat.line_view import LineView
+from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -215,3 +219,47 @@ async def test_canary_a_new_virtual_size_lays_out_the_screen(monkeypatch: pytest
         app.query_one(ScrollView).virtual_size = Size(10, 500)
         await pilot.pause()
         assert layouts, "NoRelayout and LineView are no longer needed"
+
+
+class ScrollBarApp(App[None]):
+    """An app with one scroll view, whose lines do not fit."""
+
+    def __init__(self, view: ScrollView) -> None:
+        super().__init__()
+        self.view = view
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+
+
+async def test_canary_textual_creates_a_scroll_bar_of_its_own_class() -> None:
+    view = ScrollView()
+    async with ScrollBarApp(view).run_test():
+        assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"
+        assert type(view.vertical_scrollbar) is ScrollBar, "the property vertical_scrollbar is no longer needed"
+        assert view._vertical_scrollbar is view.vertical_scrollbar
+
+
+async def test_scroll_bar_of_a_line_view_is_started_by_the_app() -> None:
+    view = LineView()
+    async with ScrollBarApp(view).run_test() as pilot:
+        scroll_bar = view.vertical_scrollbar
+        await pilot.pause()
+        assert isinstance(scroll_bar, rendering.NoRelayout)
+        assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
+
+
+# Plots
+
+
+def width_of(plot: Plot) -> int:
+    plot.theme("clear")
+    plot.plot([0, 1], [0, 1])
+    return max(len(line) for line in plot.uncolorize(plot.build()).splitlines())
+
+
+def test_canary_plotext_limits_plots_to_the_terminal() -> None:
+    plot = Plot()
+    plot.plotsize(2_000, 5)
+    assert width_of(plot) < 2_000, "unlimited_plot is no longer needed"
+    assert width_of(unlimited_plot(2_000, 5)) == 2_000
