@@ -25,7 +25,7 @@ from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError
 from kgtui.model.answer import Answer, Fault, Outcome, why_missing
-from kgtui.model.guard import why_not_delete, why_not_described
+from kgtui.model.guard import NOT_PERMITTED, why_not_delete, why_not_described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,7 +46,6 @@ CONCURRENCY = 8
 """Maximum number of batches that are processed at the same time."""
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
-_FORBIDDEN = "you need permission to delete it: ask for the ACL operation DELETE on this group"
 _ACTIVE = "the group became active, so the broker refused the deletion"
 _LOST_GONE = "the answer was lost, but the group is gone"
 _LOST = "the request was sent but not answered; {}. kgtui checks again at the next start"
@@ -260,7 +259,7 @@ def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
     if fault.name == "NON_EMPTY_GROUP":
         return one.result(DeletionStatus.REFUSED, f"{_ACTIVE} ({fault.name})", fault)
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
-        return one.result(DeletionStatus.REFUSED, _FORBIDDEN, fault)
+        return one.result(DeletionStatus.REFUSED, NOT_PERMITTED, fault)
     if fault.name == "GROUP_ID_NOT_FOUND":
         return one.result(DeletionStatus.GONE, "the group was gone before the broker handled the request", fault)
     return one.result(DeletionStatus.FAILED, f"{fault.message or fault.name}", fault)

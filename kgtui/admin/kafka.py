@@ -311,11 +311,9 @@ def _info(view: ClusterView, seeds: tuple[str, ...]) -> ClusterInfo:
 
 
 def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableError:
-    attempts = []
-    for fault in faults:
-        broker = view.brokers.get(fault.broker) if fault.broker is not None else None
-        attempts.append((f"{broker.host}:{broker.port}" if broker else f"broker {fault.broker}", fault.message))
-    return UnreachableError(f"no broker listed its groups: {faults[0].message}", tuple(attempts))
+    cluster = _info(view, ())
+    attempts = tuple((cluster.address(fault.broker) or f"broker {fault.broker}", fault.message) for fault in faults)
+    return UnreachableError(f"no broker listed its groups: {faults[0].message}", attempts)
 
 
 def connect(

@@ -42,6 +42,11 @@ class ClusterInfo:
     features: Mapping[str, int] | None = None
     seeds: tuple[str, ...] = ()
 
+    def address(self, node: int | None) -> str | None:
+        """Return `host:port` of a broker; None if the cluster has no broker with this node id."""
+        broker = None if node is None else self.brokers.get(node)
+        return None if broker is None else broker.address
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:

@@ -75,7 +75,7 @@ _FAULTS: dict[str, _Text] = {
     # Permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
-        "ACL on the group: DESCRIBE to see it and its offsets, DELETE to delete it",
+        "the ACLs on the group: DESCRIBE shows it and its offsets",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
     "TOPIC_AUTHORIZATION_FAILED": _Text(
@@ -103,7 +103,7 @@ _FAULTS: dict[str, _Text] = {
     "NON_EMPTY_GROUP": _Text(
         "The group has members, so the broker refuses to delete it or to change its offsets.",
         "session.timeout.ms; members that were killed and static members that stopped count until it has passed",
-        "Stop its members, wait until the group is Empty, and try again.",
+        "Wait until the group is Empty, and try again.",
     ),
     "GROUP_SUBSCRIBED_TO_TOPIC": _Text(
         "A member subscribes to the topic, so the offsets of the topic cannot be deleted.",

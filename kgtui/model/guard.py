@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from kgtui.model.group_types import DEAD, GROUP_TYPES, STATES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.group_types import GroupType
@@ -24,6 +26,8 @@ If the poll interval of the group's broker is long, a larger limit is used.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
+
+NOT_PERMITTED = "you need permission to delete it: ask for the ACL operation DELETE on this group"
 _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
@@ -44,7 +48,9 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
     rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:
         return f"{rpc} describes {description.type} groups, but {description.source or 'an unnamed RPC'} answered"
-    return _why_not_empty(description, group_type) or _why_not_permitted(description)
+    return _why_not_empty(description, group_type) or (
+        None if description.operations is None or may_delete(description.operations) else NOT_PERMITTED
+    )
 
 
 def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str | None:
@@ -72,11 +78,9 @@ def _static_note(description: GroupDescription) -> str:
     return " (static members stay until their session times out)" if static else ""
 
 
-def _why_not_permitted(description: GroupDescription) -> str | None:
-    operations = description.operations
-    if operations is None or any(name.upper() in _DELETING_OPERATIONS for name in operations):
-        return None
-    return "you need permission to delete it: ask for the ACL operation DELETE on this group"
+def may_delete(operations: Iterable[str]) -> bool:
+    """Return whether the operations that a user may perform on a group include deleting it."""
+    return any(name.upper() in _DELETING_OPERATIONS for name in operations)
 
 
 def why_not_described(fault: Fault | None) -> str:

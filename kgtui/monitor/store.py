@@ -174,8 +174,7 @@ class Store:
         """Change some attributes in the status of a broker."""
         status = self.brokers.get(node)
         if status is None:
-            broker = self.cluster.brokers.get(node)
-            status = BrokerStatus(node, broker.address if broker else f"broker {node}")
+            status = BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
         self.brokers[node] = replace(status, **changes)  # type: ignore[arg-type]
         self._stale.add("brokers")
 

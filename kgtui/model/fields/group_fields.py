@@ -76,8 +76,8 @@ def _coordinator(snapshot: Snapshot, group: str) -> int:
 
 def _coordinator_address(snapshot: Snapshot, group: str) -> str:
     node = _coordinator(snapshot, group)
-    broker = snapshot.cluster.brokers.get(node)
-    return f"{broker.address} ({node})" if broker else str(node)
+    address = snapshot.cluster.address(node)
+    return f"{address} ({node})" if address else str(node)
 
 
 @cache

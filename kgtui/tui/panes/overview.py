@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model import command_line, facts
 from kgtui.model.explanation import faults_of
+from kgtui.model.guard import may_delete
 from kgtui.tui import text
 from kgtui.tui.panes.base import Pane, missing_cells, single_line
 from kgtui.tui.panes.cells import (
@@ -282,7 +283,7 @@ def _operations(snapshot: Snapshot, group: str) -> Field:
         return one_line_field("", Cell("none", WARN))
     cells = [Cell(name.lower(), OK if name == "DELETE" else "") for name in sorted(described.operations)]
     spaced = [part for cell in cells for part in (cell, Cell("  "))]
-    if not {"DELETE", "ALL"} & {name.upper() for name in described.operations}:
+    if not may_delete(described.operations):
         spaced.append(Cell("DELETE not allowed", WARN))
     return one_line_field("", *spaced)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model.burrow import Status
-from kgtui.model.group_types import REBALANCING
+from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
 from kgtui.model.offsets import lags, total
 from kgtui.tui import text
@@ -282,5 +282,6 @@ def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | 
     else:
         yield one_line_field("offsets", none_cell(), Cell("  no committed offsets", MUTED))
     reading = snapshot.details.get(group)
-    if snapshot.state_of(group) in REBALANCING or (reading is not None and reading.value.members):
-        yield one_line_field("delete", Cell("refused by the broker while the group has members", MUTED))
+    refusal = why_not_delete(group, reading.value) if reading is not None else None
+    if refusal is not None:
+        yield one_line_field("delete", Cell(f"not possible now: {refusal}", MUTED))
