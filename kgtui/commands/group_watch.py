@@ -19,16 +19,16 @@ from kgtui.monitor.policy import CHECK_GAPS
 from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.admin.reading import GroupsRead
     from kgtui.history.poll_index import RecordedPoll
-    from kgtui.history.poll_reader import GroupRead, PollRead
+    from kgtui.history.poll_reader import PollRead
     from kgtui.history.replay import ReplayAdmin
     from kgtui.model.answer import Fault
-    from kgtui.model.group import Listing
+    from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.health import Watching
+    from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
 """Extra time, in seconds, to wait for the last read after its timeout, so that it can end with its own error."""
@@ -64,12 +64,44 @@ class Schedule:
     timeout: float
 
 
-class ClusterWatch:
-    """Reads groups of a cluster on a schedule, per coordinator, so that a slow broker does not delay the others.
+class _Watch:
+    """What the reads of some groups returned, from a cluster or from a recording.
 
     Attributes:
         histories: group id → what its reads returned.
         group_faults: group id → why its last read failed; only groups whose last read failed.
+    """
+
+    def __init__(self, groups: Iterable[str], watching: Watching) -> None:
+        self.histories = {group: ReadHistory(watching) for group in groups}
+        self.group_faults: dict[str, Fault] = {}
+
+    def _add(
+        self,
+        group: str,
+        at: float,
+        description: GroupDescription | None,
+        offsets: GroupOffsets | None,
+        fault: Fault | None,
+        *,
+        complete: bool = True,
+    ) -> None:
+        """Add the result of one read of a group, which may not exist any more."""
+        history = self.histories[group]
+        self.group_faults.pop(group, None)
+        gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
+        if gone or (description is not None and description.state == DEAD):
+            history.mark_gone()
+            return
+        history.add(at, description, offsets, fault=fault is not None or description is None or not complete)
+        if fault is not None and fault.group is not None:
+            self.group_faults[group] = fault
+
+
+class ClusterWatch(_Watch):
+    """Reads groups of a cluster on a schedule, per coordinator, so that a slow broker does not delay the others.
+
+    Attributes:
         seconds: time from the first read to the last.
         interval: seconds from one read to the next.
     """
@@ -82,6 +114,7 @@ class ClusterWatch:
         watching: Watching,
         clock: Clock | None = None,
     ) -> None:
+        super().__init__(groups, watching)
         self._admin = admin
         self._groups = groups
         self._schedule = schedule
@@ -92,8 +125,6 @@ class ClusterWatch:
             self._groups_by_broker[listing.coordinator][group] = listing
         self._reads: dict[int, asyncio.Task[None]] = {}
         self._faults_by_broker: dict[int, tuple[Fault, ...]] = {}
-        self.histories = {group: ReadHistory(watching) for group in groups}
-        self.group_faults: dict[str, Fault] = {}
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -139,32 +170,16 @@ class ClusterWatch:
         self._faults_by_broker[node] = read.general_faults
         faults = read.group_faults()
         for group in groups:
-            self._add(at, group, read, faults.get(group))
-
-    def _add(self, at: float, group: str, read: GroupsRead, fault: Fault | None) -> None:
-        description = read.descriptions.get(group)
-        history = self.histories[group]
-        gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
-        if gone or (description is not None and description.state == DEAD):
-            history.mark_gone()
-            self.group_faults.pop(group, None)
-            return
-        offsets = read.offsets_of(group)
-        incomplete = description is None or (offsets is None and self._groups[group].has_offsets)
-        history.add(at, description, offsets, fault=fault is not None or incomplete)
-        if fault is not None:
-            self.group_faults[group] = fault
-        else:
-            self.group_faults.pop(group, None)
+            offsets = read.offsets_of(group)
+            complete = offsets is not None or not self._groups[group].has_offsets
+            self._add(group, at, read.descriptions.get(group), offsets, faults.get(group), complete=complete)
 
 
-class RecordedWatch:
-    """Reads groups from the polls of a recording; has the attributes of a `ClusterWatch`.
+class RecordedWatch(_Watch):
+    """Reads groups from the polls of a recording.
 
     Attributes:
         polls: the polls that are read; the last one is the poll that the admin shows.
-        histories: group id → what its polls recorded.
-        group_faults: group id → why the last poll could not read it; only groups that it could not read.
         faults: the faults of the last poll that do not belong to one group.
         seconds: time from the first poll to the last.
         interval: seconds from poll to poll, as the recorder was configured.
@@ -175,9 +190,7 @@ class RecordedWatch:
         self.polls = polls_before(admin, seconds)
         self.seconds = round(self.polls[-1].at - self.polls[0].at, 3)
         self.interval = admin.point_in_time.interval
-        watching = replace(watching, gap_after=CHECK_GAPS.limit(self.interval))
-        self.histories = {group: ReadHistory(watching) for group in groups}
-        self.group_faults: dict[str, Fault] = {}
+        super().__init__(groups, replace(watching, gap_after=CHECK_GAPS.limit(self.interval)))
         self.faults: tuple[Fault, ...] = ()
 
     async def run(self) -> None:
@@ -203,23 +216,16 @@ class RecordedWatch:
         if read is None:
             return False
         self.faults = read.faults
-        self.group_faults.clear()
         for group, history in self.histories.items():
             if read.poll.gap:
                 history.begin_gap()
-            self._add(read.poll, group, history, read.groups.get(group))
+            recorded = read.groups.get(group)
+            if recorded is None:
+                history.mark_gone()
+                self.group_faults.pop(group, None)
+            else:
+                self._add(group, read.poll.at, *recorded)
         return True
-
-    def _add(self, poll: RecordedPoll, group: str, history: ReadHistory, read: GroupRead | None) -> None:
-        fault = None if read is None else read.fault
-        description = None if read is None else read.description
-        gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
-        if read is None or gone or (description is not None and description.state == DEAD):
-            history.mark_gone()
-            return
-        history.add(poll.at, description, read.offsets, fault=fault is not None or description is None)
-        if fault is not None and fault.group is not None:
-            self.group_faults[group] = fault
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
