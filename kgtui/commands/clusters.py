@@ -62,7 +62,8 @@ def as_json(settings: Settings) -> bytes:
             "bootstrap": [part.strip() for part in cluster.address.split(",") if part.strip()],
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
-            "colour": cluster.color or None,
+            "color": cluster.color or None,
+            "colour": cluster.color or None,  # the old name of `color`, for programs that read it
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

@@ -35,6 +35,7 @@ def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytes
         bootstrap = ["a:9092", "b:9092"]
         read_only = true
         environment = "PROD"
+        color = "red"
         sasl.jaas.config = "password=hunter2"
         [clusters.test]
         bootstrap = "t:9092"
@@ -50,6 +51,8 @@ def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytes
     assert found["version"] == 1
     assert found["clusters"][0]["properties"] == ["sasl.jaas.config"]
     assert found["clusters"][1]["command_config"] == "test.properties"
+    assert [cluster["color"] for cluster in found["clusters"]] == ["red", None]
+    assert [cluster["colour"] for cluster in found["clusters"]] == ["red", None], "the old name of color"
     assert "hunter2" not in text + table
 
 
