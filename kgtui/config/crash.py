@@ -1,6 +1,6 @@
-"""Writes a crash report to the state folder.
+"""Writes crash reports to the state folder.
 
-It contains versions and the stack trace, but no values of variables, because they may be secrets.
+A report contains versions and the stack trace, but no values of variables, because they may be secrets.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ _LIBRARIES = ("textual", "rich", "aiokafka", "msgspec")
 
 
 def report_of(error: BaseException, command: str) -> str:
-    """Return the text of the crash report.
+    """Return the text of a crash report: versions, the command, and the stack without local variables.
 
-    It contains versions, the command line without the values of its options, and the stack without local variables.
+    Args:
+        error: the exception that ended kgtui.
+        command: the command line without the values of its options.
     """
     import platform
     from importlib import metadata

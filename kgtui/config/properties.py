@@ -45,9 +45,17 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Replace `${NAME}` by an environment variable and `file:PATH` by the content of a file.
+    """Return the properties with references in their values replaced by what they refer to.
 
-    Raises ConfigError if the variable or the file does not exist.
+    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file.
+
+    Args:
+        properties: the properties with references.
+        where: file or table that contains the properties, for error messages.
+        folder: folder for relative paths.
+
+    Raises:
+        ConfigError: a variable or a file does not exist.
     """
     filled = Properties()
     for key, value in properties.items():
@@ -66,7 +74,7 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the value that replaces one reference in `sasl.jaas.config`, escaped for that property."""
+    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped."""
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'
     if found["bare"]:

@@ -27,12 +27,12 @@ The old names are accepted in files of version 1 and in files without a version.
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """The table `[ui]`.
+    """Settings of the screen: the table `[ui]`.
 
     Attributes:
-        theme: name of the theme; `` for the default one.
+        theme: name of the theme; `` for the default theme.
         interval: time between two polls of the cluster, in seconds.
-        ascii: whether only ASCII marks are drawn.
+        ascii: whether the screen is drawn with ASCII characters only.
         utc: whether times are shown in UTC.
     """
 
@@ -44,7 +44,7 @@ class UiSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """The settings of one cluster: one table of `[clusters]`. `properties` are the Java properties in this table."""
+    """Settings of one cluster: one table of `[clusters]`. `properties` has the Java client properties in this table."""
 
     bootstrap: str | list[str] = ""
     command_config: str = ""
@@ -131,7 +131,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The tables of `config.toml` whose keys are fixed: all tables except those of the clusters."""
+    """The contents of `config.toml` without the tables of clusters, whose keys may be any Kafka property."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -140,7 +140,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Rename the keys of a cluster's table that had another name in an older version of the format."""
+    """Return the table of a cluster with keys of an older version of the format renamed to the current names."""
     if version >= VERSION:
         return table
     for old, new in _OLD_CLUSTER_KEYS.items():
@@ -207,7 +207,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Replace settings of the screen by the values of environment variables, if they are set."""
+    """Return the settings with those of the screen replaced by environment variables that are set."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):
@@ -233,7 +233,11 @@ def _check_interval(seconds: float, where: str) -> None:
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """Read a boolean from the environment. Raises ConfigError for any other text."""
+    """Return the boolean value of an environment variable, or the default if it is not set.
+
+    Raises:
+        ConfigError: the value is not a boolean.
+    """
     text = os.environ.get(name, "").strip().lower()
     if text in {"1", "true", "yes", "on"}:
         return True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """The files and folders below the state folder of kgtui. None of them need exist."""
+    """Paths of the files and folders in the state folder of kgtui. They do not exist before they are first needed."""
 
     path: Path
 

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 
 def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
-    """Split and check addresses `host:port,[IPv6]:port,…`.
+    """Split and check addresses such as `host:port,[IPv6]:port`.
 
-    Raises ConfigError; `where` begins its message.
+    Args:
+        text: the addresses, separated by commas.
+        where: the flag, variable or key with the addresses. Error messages begin with it.
+
+    Raises:
+        ConfigError: there is no address, or one of them is not valid.
     """
     found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
     if not found:
@@ -60,9 +65,9 @@ class Target:
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
         read_only: True if kgtui must not change anything in the cluster.
-        color: background of the name in the header; `` for the default one.
+        color: background color of the cluster's name in the header of the screen; `` for the default color.
         environment: label of the cluster, such as `PROD`; `` if there is none.
-        source: the flag, environment variable or file that named the cluster; `ASSUMED` if none did.
+        source: the flag, environment variable or file that chose the cluster; `ASSUMED` if the cluster was not chosen.
     """
 
     name: str
@@ -91,7 +96,9 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return a configured cluster. The flag `--command-config` is ignored, because it was given for another cluster.
+    """Return a cluster of `config.toml` to which the user switches on the screen.
+
+    The flag `--command-config` is ignored, because it was given for the cluster at the start.
 
     Args:
         flags: parsed command line, of which only the attribute `read_only` is used.
@@ -103,7 +110,7 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether the session is read-only, according to the cluster's `read_only`, the flag or the environment."""
+    """Return whether a session is read-only: the cluster, the flag or the environment variable demands it."""
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
 

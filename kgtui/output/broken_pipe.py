@@ -1,4 +1,4 @@
-"""Handling of an output stream whose reader has exited, as in `kgtui ls | head -1`."""
+"""Handles broken pipes: the process that reads kgtui's output has exited, as in `kgtui ls | head -1`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def redirect_to_devnull(stream: TextIO) -> None:
-    """Discard the buffer of the stream and everything that is written to the stream from now on.
+    """Discard the buffer of the stream, and everything that is written to the stream from now on.
 
-    Without this, the interpreter's last flush would print an error and change the exit code of the process.
+    Otherwise the interpreter would flush the stream when it exits, fail, print an error, and change the exit code.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""The verdicts on groups, one per line: the output of `kgtui check`."""
+"""Writes the output of `kgtui check`: one line per group, with the verdict on it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 _STEADY = 0.05
-"""Maximum change of the lag, in records/s, that is shown as no trend."""
+"""A trend of the lag below this, in records/s, is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""Minimum time lag, in seconds, for which the estimated time to catch up is shown."""
-_WATCHED = "the reads of this watch"
+"""The estimated time to catch up is shown only if the time lag is at least this long, in seconds."""
+_WATCHED = "the reads of this check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class CheckResults:
 
     Attributes:
         snapshot: has the health of every group that was watched.
-        ids: the groups to print, in their order.
-        counts: verdict → how many of the chosen groups have it, printed or not.
-        failed: whether a group has a verdict at least as bad as `fail_on`.
-        fail_on: the verdict from which on the check fails.
-        seconds: how long the groups were watched.
-        interval: seconds between two reads.
+        ids: ids of the groups to print, in this order.
+        counts: verdict → number of checked groups with this verdict, including groups that are not printed.
+        failed: whether the verdict on any group is `fail_on` or worse.
+        fail_on: the best verdict with which the check fails.
+        seconds: how long the groups were watched, in seconds.
+        interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
-        faults: everything that could not be read, with its reason.
+        faults: what could not be read, and why.
     """
 
     snapshot: Snapshot
@@ -57,7 +57,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Write the verdicts as a table; `OK?` means that a worse verdict could not be ruled out."""
+    """Write the verdicts as a table. `OK?` means that a worse verdict could not be ruled out."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
@@ -69,7 +69,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Write the verdicts as the JSON document of `ls`, with a summary of the run under `check`.
+    """Write the verdicts as JSON: the same document as for `kgtui ls`, plus the key `check` with a summary.
 
     Durations are in seconds.
     """
@@ -100,7 +100,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return the reason for the verdict and everything else that needs attention, most urgent first."""
+    """Return the reason for the verdict, and all other problems of the group; the most urgent is first."""
     found = [reason(health, group_type)]
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
@@ -113,7 +113,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
         found.append(f"{health.rebalances.rebalances} rebalances in {duration(health.rebalances.seconds)}")
     if health.holding_up:
         count = len(health.holding_up)
-        found.append(f"{count} member{'s' * (count != 1)} behind the group's epoch")
+        found.append(f"{count} member{'s' * (count != 1)} behind the target assignment")
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
         found.append(f"caught up in about {duration(health.drain)}")
@@ -122,12 +122,12 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Write a verdict: `OK`, `OK?`, `WARN`, or for a group in error its cause, such as `STOP`."""
+    """Write a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`; with `?` if a worse one is possible."""
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)
 
 
-# Values of the fields --------------------------------------------------------------------------------------------
+# -- functions that convert values of fields -------------------------------------------------------------------------
 
 
 def _rounded(value: float | None) -> float | None:
@@ -189,8 +189,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
     return [_partition_object(row) for row in health.partitions.values() if row.status > Status.OK]
 
 
-# Fields that only the check has, in addition to those of `ls`
-# ------------------------------------------------------------------
+# -- fields that only `kgtui check` has ------------------------------------------------------------------------------
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
@@ -264,7 +263,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`, except for the last column, which has the reason for the verdict."""
+"""Columns of the table of `kgtui check`; a further column with the reason for the verdict follows."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

@@ -1,4 +1,4 @@
-"""The output formats of kgtui, and the parts that all JSON and CSV have: version, cluster, time, faults, exact ids."""
+"""The output formats of kgtui, and what the JSON and CSV of all commands have in common."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document that contains a list of groups, which is the same for all commands."""
+    """Return the JSON document with a list of groups. Its keys are the same for all commands."""
     return {
         "version": VERSION,
         "cluster": cluster_object(cluster),
@@ -70,8 +70,8 @@ def fault_object(fault: Fault) -> dict[str, Any]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     """Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    An id that is not UTF-8 has lone surrogates in place of its bytes, as Python's `surrogateescape` decodes them. JSON
-    can write those as escapes only, so a document with such an id is written in ASCII.
+    Python decodes an id that is not UTF-8 to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
+    so a document with such an id is written in ASCII, with escapes.
     """
     import json
 
@@ -83,9 +83,9 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Encode rows as CSV in UTF-8 (RFC 4180, but with line feeds); None is an empty cell.
+    """Encode rows as CSV in UTF-8, as in RFC 4180 but with line feeds; None becomes an empty cell.
 
-    Ids that are not UTF-8 keep their bytes.
+    An id that is not UTF-8 is written with its original bytes.
     """
     import csv
     import io

@@ -1,4 +1,4 @@
-"""One group, or a few, with members, partitions and configs: the output of `kgtui show`."""
+"""Writes the output of `kgtui show`: groups with their members, partitions and configs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Write the groups as the JSON document of `ls`, with everything that is known about each group."""
+    """Write groups as JSON: the same document as for `kgtui ls`, but with everything that is known about each group."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Write every partition with an offset or an owner as one line of CSV."""
+    """Write the partitions of groups as CSV, one line for each partition with an offset or an owner."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups
@@ -37,7 +37,13 @@ def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
 
 
 def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
-    """Write a group as text for people: facts, members, partitions, and changed configs (all configs with `wide`)."""
+    """Write a group as text for people: a header with its state and other fields, then its members and partitions.
+
+    Configs follow, but only those that were set for this group.
+
+    Args:
+        wide: whether to show more columns, and all configs.
+    """
     reading = snapshot.details.get(group)
     parts = [_header(snapshot, group)]
     if reading is not None and reading.value.members:

@@ -1,4 +1,4 @@
-"""Many groups, one per line: the output of `kgtui ls`."""
+"""Writes the output of `kgtui ls`: a list of groups, one per line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class GroupList:
     """The groups to print.
 
     Attributes:
-        snapshot: what was read.
-        ids: the groups, in the order in which they are printed.
+        snapshot: what was read from the cluster.
+        ids: ids of the groups to print, in this order.
         coverage: how many brokers answered, and how many groups could be read.
-        faults: everything that could not be read, with its reason.
+        faults: what could not be read, and why.
         members: whether members were read.
-        lag: whether the lag was read.
+        lag: whether offsets were read, so that the lag is known.
     """
 
     snapshot: Snapshot
@@ -43,14 +43,14 @@ class GroupList:
 
 
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
-    """Write the groups as a table with the columns that were read; `wide` adds further columns."""
+    """Write the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = columns_of(fields)
     return table(columns, zip(*(_column(groups, field) for field in fields), strict=True))
 
 
 def as_json(groups: GroupList, *, one_line: bool = False) -> bytes:
-    """Write the groups as JSON: unknown values are null, times are RFC 3339 in UTC, and fields have Kafka's names."""
+    """Write the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
     from kgtui.output import formats
 
     document = formats.document(
@@ -73,7 +73,7 @@ def _objects(groups: GroupList) -> list[dict[str, Any]]:
     rows = []
     for group in groups.ids:
         row = empty.copy()
-        # This loop is a faster form of `as_object`, because there may be 100,000 groups.
+        # This loop does the same as `as_object`, but is faster, because there may be 100,000 groups.
         for field in fields:
             value = field.value(snapshot, group)
             row[field.name] = value if value is None or field.encode is None else field.encode(value)
@@ -93,7 +93,7 @@ def _has_partitions(snapshot: Snapshot, group: str) -> bool:
 def _column(groups: GroupList, field: GroupField) -> list[str]:
     """Return the cells of one column.
 
-    Tables are filled by column, so that each field is looked up once for all groups.
+    A table is built column by column, so that the functions of a field are looked up only once, not for every group.
     """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     value_of, write, missing = field.value, field.format, field.missing

@@ -1,7 +1,7 @@
-"""Exports one group, its brokers and the groups on the same topics for an incident report, as JSON or Markdown.
+"""Exports one group, the brokers, and other groups on the same topics for an incident report, as JSON or Markdown.
 
-Secrets are removed: values that brokers mark as sensitive are left out, and in every text, user names in URLs and
-whatever follows a key such as `password=` are replaced.
+Secrets are removed. Values that brokers mark as sensitive are left out. In every text, user names in URLs and the
+values of keys such as `password` are replaced.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ MAX_CHARACTERS = 300
 
 
 def incident(snapshot: Snapshot, group: str, *, version: str, command_config: str | None = None) -> dict[str, Any]:
-    """Return everything known about a group, its brokers and the groups on its topics, as values for JSON.
+    """Return what is known about a group, the brokers, and other groups on its topics, as an object for JSON.
 
     Args:
         snapshot: the snapshot on the screen.
-        group: group id; a group that is no longer listed is exported as it was last described.
+        group: group id. If the group is no longer listed, its last description is exported.
         version: version of kgtui.
-        command_config: path of the client properties, for the equivalent command of Kafka.
+        command_config: path of the client properties, for the command line of Kafka's tools in the export.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -101,7 +101,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """Return a safe file name without suffix for any group id. If characters had to be replaced, it contains a hash."""
+    """Return a safe file name without suffix. If it cannot contain the whole group id, it contains a hash of the id."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:
         return f"kgtui-{plain}"
@@ -110,7 +110,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return the snapshot. If the group is no longer listed, it is added to the list as it was last described."""
+    """Return a snapshot in which the group is listed: if it is not, its last description is used for the list."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -173,7 +173,7 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return the other groups on the same topics, as far as they have been read; None if the topics are unknown."""
+    """Return other groups with offsets in or subscriptions to the same topics; None if the topics are not known."""
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
     if offsets is not None:
@@ -299,14 +299,14 @@ def _on_one_line(text: str) -> str:
 def _assignment_section(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
-    lines = [f"{found['items']:,} partitions or tasks, {len(found['unsettled']):,} not settled"]
+    lines = [f"{found['items']:,} partitions or tasks, {len(found['unsettled']):,} of them without a stable owner"]
     skew = [f"{by} {ratio:.2f}" for by, ratio in found["skew"].items() if ratio is not None]
     if skew:
-        lines.append(f"skew (largest part divided by an even part): {', '.join(skew)}")
+        lines.append(f"skew (largest number per member divided by the average): {', '.join(skew)}")
     for one in found["blockers"]:
         epochs = one["epochs_behind"]
-        why = "it left, but its place is kept" if epochs is None else f"{epochs} epochs behind"
-        lines.append(f"waiting for {code(one['member_id'])}: {one['gives_up']} to revoke, {why}")
+        why = "the static member has left temporarily" if epochs is None else f"{epochs} epochs behind"
+        lines.append(f"waiting for {code(one['member_id'])}: {one['gives_up']} to give up, {why}")
     if found["idle"]:
         lines.append(f"idle members: {', '.join(code(member) for member in found['idle'][:20])}")
     rows = [
@@ -364,7 +364,7 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    return f"{found['count']:,} groups, among the {swept:,} of {every:,} groups that were read\n\n" + _markdown_table(
+    return f"{found['count']:,} groups; {swept:,} of all {every:,} groups have been read\n\n" + _markdown_table(
         ("group", "state", "lag"), rows
     )
 

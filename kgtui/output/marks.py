@@ -1,4 +1,7 @@
-"""The marks that tables show in place of an unknown value: `–` none, `?` no answer, `x` no permission; never 0."""
+"""The marks that tables show instead of a value that is missing.
+
+`–` means that there is no value, `?` that the broker did not report it, and `x` that the user lacks the permission.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ FORBIDDEN = "x"
 AT_LEAST = "≥"
 
 ASCII = {ord(NONE): "-", ord(AT_LEAST): ">="}
-"""Replacements of the marks for terminals and files that take ASCII only, for `str.translate`."""
+"""Table for `str.translate` that replaces the marks for terminals and files with ASCII only."""
 
-_AUTHORIZATION_FAILED = frozenset({29, 30, 31})  # TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED
+_AUTHORIZATION_FAILED = frozenset({29, 30, 31})  # TOPIC_AUTHORIZATION_FAILED, GROUP_…, CLUSTER_…
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a value that could not be read because of a fault; `–` if there is no fault."""
+    """Return the mark for a missing value: `x` or `?` if a fault is the reason, `–` without a fault."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in _AUTHORIZATION_FAILED else NO_ANSWER
@@ -42,30 +45,37 @@ def count(value: int | None, fault: Fault | None = None) -> str:
 
 
 def lag(value: int | None, uncounted: int, fault: Fault | None = None) -> str:
-    """Write a summed lag, with `≥` before it if the lag of some partitions is unknown."""
+    """Write a total lag, with `≥` before it if it does not count all partitions, or the mark that says why it is
+    unknown.
+
+    Args:
+        value: the total lag; None if it is unknown.
+        uncounted: number of partitions whose lag is unknown.
+        fault: why the group could not be read; None if it was read.
+    """
     if value is None:
         return NO_ANSWER if fault is None and uncounted else unknown(fault)
     return f"{AT_LEAST} {value}" if uncounted else str(value)
 
 
 def text(value: str | None) -> str:
-    """Return the text, or the mark for none if there is no text."""
+    """Return the text, or the mark `–` if there is no text."""
     return NONE if value is None or value == "" else value
 
 
 def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) -> str:
-    """Write a field of one row for a table, or the mark that says why it has no value.
+    """Return the text of one table cell: the value of a field, or the mark that says why it has no value.
 
     Args:
         field: the field.
-        unread: mark for a value that was not read, which depends on the row.
-        row, named: what the field takes its value from.
+        unread: the mark to use if the value could not be read.
+        row, named: arguments of the function that gets the value.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return the text of a field; if it is empty or `?`, the mark that says why the value is missing."""
+    """Return the text of a field or, if it is empty or `?`, the mark that says why the value is missing."""
     if text and text != NO_ANSWER:
         return text
     if missing is Missing.UNREAD:

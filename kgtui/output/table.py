@@ -1,4 +1,4 @@
-"""Writes tables as plain text that stay aligned for every text in their cells."""
+"""Writes tables as plain text. The columns are aligned for every text, including wide and control characters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Maximum width to which cells are padded. Without it, one id of 32,000 characters would make every line that long."""
+"""Maximum width to which cells are padded. Otherwise a single id of 32,000 characters would make all lines so long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; numbers are aligned to the right."""
+    """A column of a table. A column of numbers is aligned to the right."""
 
     title: str
     number: bool = False
@@ -33,7 +33,7 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
     """Write a table with one line per row, without trailing blanks.
 
-    Control characters in cells are escaped. Columns are aligned by the width of their texts on a terminal.
+    Control characters in cells are escaped. The width of a text is the number of terminal cells that it needs.
     """
     lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []
     lines += rows
@@ -72,7 +72,7 @@ def _padded(column: Column, cells: Sequence[str]) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text needs no escapes, and takes one terminal cell per character."""
+    """Return whether a text needs no escapes, and each of its characters needs one terminal cell."""
     return text.isascii() and text.isprintable() and "\\" not in text
 
 

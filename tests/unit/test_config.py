@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def complaint(folder: Path, text: str) -> str:
-    """Return the error message of `load` about a file. The message must begin with the file name, which is removed."""
+    """Return the error message of `load` about a `config.toml` with this text, without the file name at its start."""
     write(folder, text)
     with pytest.raises(ConfigError) as caught:
         config.load()
@@ -127,7 +127,7 @@ def test_error_names_file_key_and_expected_value(folder: Path, text: str, says: 
     assert complaint(folder, text) == says
 
 
-def test_newer_version_is_rejected_before_its_keys(folder: Path) -> None:
+def test_file_of_a_newer_version_is_rejected_as_such(folder: Path) -> None:
     says = complaint(folder, "version = 3\n[something_new]\nx = 1")
     assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
 
@@ -193,7 +193,7 @@ def test_cluster_comes_from_flag_environment_default_or_localhost(
     assert config.resolve(settings, Namespace(cluster="test")).seeds == ("test:9092",)
 
 
-def test_address_and_cluster_name_together_are_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_together_with_cluster_name_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, CLUSTERS)
     settings = config.load()
     with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
@@ -210,7 +210,7 @@ def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> No
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_read_only_can_be_switched_on_but_not_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flag_and_variable_switch_read_only_on_but_not_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("")
     settings = config.load()
@@ -221,7 +221,7 @@ def test_read_only_can_be_switched_on_but_not_off(folder: Path, monkeypatch: pyt
     assert config.resolve(settings).read_only
 
 
-def test_read_only_cluster_stays_read_only_by_address(folder: Path) -> None:
+def test_address_of_a_configured_cluster_uses_its_settings(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")

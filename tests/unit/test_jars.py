@@ -31,8 +31,8 @@ def test_the_class_path_has_every_jar_of_the_version(cache: Path) -> None:
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
 
-def test_a_folder_appears_only_when_it_is_complete(cache: Path) -> None:
-    """An interrupted download leaves no folder that a later run would take for complete."""
+def test_interrupted_download_leaves_no_folder(cache: Path) -> None:
+    """A later run would take an incomplete folder for a complete one."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -50,7 +50,7 @@ def test_a_folder_appears_only_when_it_is_complete(cache: Path) -> None:
     assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
 
 
-def test_both_resolvers_get_the_same_coordinates() -> None:
+def test_maven_and_ivy_files_have_the_same_coordinates() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
     project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:
@@ -59,7 +59,7 @@ def test_both_resolvers_get_the_same_coordinates() -> None:
 
 
 def test_dependencies_are_not_resolved_by_default() -> None:
-    """A repository may have the jar without its dependencies."""
+    """Dependencies are excluded, because a repository may have the jar but not its dependencies."""
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
     assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)

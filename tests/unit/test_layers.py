@@ -1,4 +1,4 @@
-"""Tests of imports: which modules a fresh process loads, and that no modules import each other.
+"""Tests of imports: which modules a new process loads, and that there are no import cycles.
 
 The contracts in `[tool.importlinter]` check the import statements between packages.
 """
@@ -19,7 +19,7 @@ import pytest
 
 import kgtui
 
-# The tests share the processes that they start, so that all tests must run in the same worker.
+# The tests share the results of the processes that they start (`loaded_by`), so all of them run in one xdist worker.
 pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {
@@ -63,7 +63,7 @@ def loaded_by_package(package: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
-def test_first_imports_are_light(module: str) -> None:
+def test_importing_basic_modules_loads_no_heavy_modules(module: str) -> None:
     assert not loaded_by(f"import {module}") & HEAVY
 
 
@@ -79,7 +79,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_the_app_loads_no_hidden_panes_and_no_dialogs() -> None:
+def test_app_does_not_load_hidden_panes_and_dialogs() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
@@ -106,9 +106,7 @@ def test_only_the_tui_loads_textual(package: str) -> None:
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
 def test_only_the_client_loads_aiokafka(package: str) -> None:
-    """UI, monitor and actions use Kafka through an interface, and the simulator has its own sockets. None of them
-    needs aiokafka.
-    """
+    """Screen, monitor and actions use Kafka through the interface `GroupAdmin`. The simulator has its own sockets."""
     assert "aiokafka" not in loaded_by_package(package)
 
 
@@ -125,10 +123,7 @@ def test_only_the_extras_load_arrow_delta_and_spark() -> None:
 
 
 def test_the_pipeline_loads_only_what_executors_have() -> None:
-    """The pipeline is shipped to executors with `protocol`, `model` and `lake`.
-
-    The Spark cluster has PySpark and Arrow.
-    """
+    """Executors get the packages `pipeline`, `protocol`, `model` and `lake`; they have only PySpark and Arrow."""
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
@@ -180,7 +175,7 @@ def imports_between_modules() -> dict[str, set[str]]:
     return imports
 
 
-def test_no_modules_import_each_other() -> None:
+def test_there_are_no_import_cycles() -> None:
     try:
         TopologicalSorter(imports_between_modules()).prepare()
     except CycleError as error:

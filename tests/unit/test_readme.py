@@ -24,7 +24,7 @@ TEXT = README.read_text(encoding="utf-8")
 
 
 def commands_in_readme() -> list[list[str]]:
-    """Return every kgtui command line in a shell block, without its first word."""
+    """Return the words after `kgtui` of every kgtui command line in the shell blocks of the README."""
     found = []
     for line in "\n".join(fenced(TEXT, "sh")).splitlines():
         words = shlex.split(line, comments=True)
@@ -37,7 +37,7 @@ def commands_in_readme() -> list[list[str]]:
 
 
 async def test_python_example_runs() -> None:
-    """In a process of its own on a simulated cluster; only the address is replaced."""
+    """The example runs unchanged, except for the address, in a new process on a simulated cluster."""
     (code,) = fenced(TEXT, "python")
     assert code.count('"localhost:9092"') == 1
     async with simulated_live_groups.simulator("4.4") as cluster:
@@ -59,7 +59,7 @@ async def test_python_example_runs() -> None:
 
 @pytest.mark.parametrize("mark", PRINTED_BY)
 def test_generated_tables_are_current(mark: str) -> None:
-    """If this fails, `python -m tests.readme` writes them again."""
+    """If this test fails, run `python -m tests.readme`, which updates the tables in the README."""
     assert between(TEXT, mark) == table(mark)
     assert with_tables(TEXT) == TEXT
 
@@ -76,7 +76,7 @@ def test_filter_table_has_every_term_with_a_valid_example() -> None:
 
 @pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
 def test_commands_in_the_readme_parse(words: list[str]) -> None:
-    """With the parser that the program uses; the filters in them are parsed too."""
+    """The parsers of the program accept the command lines and the filters in them."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
         return
@@ -86,7 +86,7 @@ def test_commands_in_the_readme_parse(words: list[str]) -> None:
             parse(text)
 
 
-def test_wrong_command_in_the_readme_would_be_found() -> None:
+def test_commands_are_found_and_wrong_options_are_rejected() -> None:
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }

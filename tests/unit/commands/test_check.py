@@ -356,7 +356,7 @@ def test_flapping_and_members_behind_are_reported(
     script.happens.insert(0, rebalance)
     ran = run("check", "fine", "--all")
     assert "6 rebalances in 2 min" in ran.out
-    assert "1 member behind the group's epoch" in ran.out
+    assert "1 member behind the target assignment" in ran.out
 
 
 def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:

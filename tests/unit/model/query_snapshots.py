@@ -62,7 +62,7 @@ SHARE = Listing("share", "share", "Stable", 2)
 UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
-def company() -> Snapshot:
+def mixed_snapshot() -> Snapshot:
     """Return a snapshot with groups of several types and kinds. The background sweep has not read all of them yet."""
     return snapshot(
         {

@@ -8,7 +8,7 @@ import pytest
 
 from kgtui.model.fields import Field, Missing, group_fields, member_fields, partition_fields
 from kgtui.model.offsets import PartitionLag
-from tests.unit.model.query_snapshots import company
+from tests.unit.model.query_snapshots import mixed_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +54,6 @@ def test_unknown_value_is_none_and_empty_text() -> None:
 
 
 def test_lag_text_is_a_lower_bound_if_some_lag_is_unknown() -> None:
-    assert group_fields.LAG.text(company(), "backfill tool") == "≥ 700"
-    assert group_fields.LAG.data(company(), "backfill tool") == 700
-    assert group_fields.LAG_UNKNOWN.data(company(), "backfill tool") == 2
+    assert group_fields.LAG.text(mixed_snapshot(), "backfill tool") == "≥ 700"
+    assert group_fields.LAG.data(mixed_snapshot(), "backfill tool") == 700
+    assert group_fields.LAG_UNKNOWN.data(mixed_snapshot(), "backfill tool") == 2

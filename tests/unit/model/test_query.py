@@ -16,14 +16,14 @@ from kgtui.model.query import HELP, Need, help_text, parse
 from kgtui.model.query.term_catalog import TERM_KEYS
 from kgtui.model.snapshot import Reading, Snapshot
 from tests.scripted import ScriptedAdmin, member
-from tests.unit.model.query_snapshots import CONSUMER, NOW, company, snapshot, summary
+from tests.unit.model.query_snapshots import CONSUMER, NOW, mixed_snapshot, snapshot, summary
 
 EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool", "Orders-Share", "old.group"}
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
     """Return the ids of the groups that a filter selects, and assert that `matches` selects the same groups."""
-    snap = snap or company()
+    snap = snap or mixed_snapshot()
     query = parse(text)
     found = query.select(snap, marked)
     assert {group for group in snap.groups if query.matches(group, snap, marked)} == set(found)
@@ -173,7 +173,7 @@ def test_description_newer_than_the_summary_is_used() -> None:
 
 
 def test_searched_ignores_groups_that_the_list_excludes() -> None:
-    snap = company()
+    snap = mixed_snapshot()
     assert parse("topic:payments").searched(snap) == (3, 6)  # the members of Orders-Share could not be read
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -205,13 +205,13 @@ def test_query_needs_the_data_of_its_terms_and_sort_keys() -> None:
     ],
 )
 def test_unknown_values_sort_last(text: str, expected: list[str]) -> None:
-    snap = company()
+    snap = mixed_snapshot()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected
 
 
 def test_default_order_is_by_id() -> None:
-    assert parse("").select(company()) == sorted(EVERY)
+    assert parse("").select(mixed_snapshot()) == sorted(EVERY)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kgtui.model.query.patterns import Glob
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, Range, read_range
 from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
 from kgtui.model.slices import run_at_once
-from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, company, snapshot
+from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, mixed_snapshot, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def test_any_text_parses_or_fails_at_a_position(text: str) -> None:
 
 @given(st.lists(terms, min_size=1, max_size=3))
 def test_selected_groups_match_all_terms_of_the_filter(parts: list[IdTerm]) -> None:
-    snap = company()
+    snap = mixed_snapshot()
     query = Query(tuple(parts))
     found = set(query.select(snap))
     assert found == {group for group in snap.groups if query.matches(group, snap)}
@@ -96,7 +96,7 @@ def test_selected_groups_match_all_terms_of_the_filter(parts: list[IdTerm]) -> N
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
 def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm], bool]]) -> None:
-    cache, snap = FilterCache(), company()
+    cache, snap = FilterCache(), mixed_snapshot()
     for parts, changed in passes:
         if changed:
             listing, ids = next(iter(snap.by_listing.items()))
@@ -145,7 +145,7 @@ def test_cached_filter_tests_only_remaining_and_changed_ids() -> None:
 
 @given(terms)
 def test_no_group_matches_a_term_and_its_negation(term: IdTerm) -> None:
-    snap = company()
+    snap = mixed_snapshot()
     yes = set(Query((term,)).select(snap))
     no = set(Query((replace(term, negated=not term.negated),)).select(snap))
     assert not yes & no

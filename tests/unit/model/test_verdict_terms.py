@@ -14,7 +14,7 @@ from kgtui.model.query import Need, parse
 from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN
 from kgtui.model.query.verdict_terms import LEVELS, NAMES, VerdictMatch, VerdictTerm
 from tests.unit.model.health.reads import offsets, watch
-from tests.unit.model.query_snapshots import company
+from tests.unit.model.query_snapshots import mixed_snapshot
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
@@ -44,8 +44,10 @@ def test_catalog_lists_every_verdict() -> None:
 def snapshot() -> Snapshot:
     """Return a snapshot with the five watched groups and one group that is not watched."""
     names = [*watched(), "unseen"]
-    listing = next(iter(company().groups.values()))
-    return replace(company(), groups=dict.fromkeys(names, listing), by_listing={listing: names}, health=watched())
+    listing = next(iter(mixed_snapshot().groups.values()))
+    return replace(
+        mixed_snapshot(), groups=dict.fromkeys(names, listing), by_listing={listing: names}, health=watched()
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,8 +99,8 @@ def test_text_of_a_verdict_term_parses_to_the_same_term(any_of: tuple[VerdictMat
 def test_time_lag_of_at_least_10_s_matches_no_upper_limit() -> None:
     """A time lag of at least 10 s may be 20 s, so a limit in between neither selects nor excludes the group."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
-    listing = next(iter(company().groups.values()))
-    snapshot = replace(company(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})
+    listing = next(iter(mixed_snapshot().groups.values()))
+    snapshot = replace(mixed_snapshot(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})
     assert parse("timelag:..20s").select(snapshot) == []
     assert parse("not:timelag:..20s").select(snapshot) == []
     assert parse("timelag:10s+").select(snapshot) == ["g"]

@@ -1,7 +1,7 @@
-"""Byte-by-byte comparison of output for programs: JSON and CSV of `ls`, `show` and the incident export, and headings.
+"""The output of `ls`, `show` and the incident export is byte for byte the same as in earlier versions.
 
-Each case is compared with a file in `expected`. After an intended change, run this module as a script to write the
-files again: `python -m tests.unit.output.test_exact_output`.
+Each output is compared with a file in the folder `expected`. After an intended change, run this module as a script to
+write the files again: `python -m tests.unit.output.test_exact_output`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgtui.model.answer import Coverage, Fault
 from kgtui.output import group_details, group_list
 from kgtui.output.incident import incident, render
 from tests.pilot.panes import data
-from tests.unit.model.query_snapshots import NOW, company
+from tests.unit.model.query_snapshots import NOW, mixed_snapshot
 from tests.unit.output.test_group_details import cluster
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, 1, "Orders-Share", 
 SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
-def group_list_of_company(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
-    """Return six groups of several kinds; one of them could not be read."""
-    snapshot = company()
+def example_group_list(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
+    """Return a list of six groups of several kinds, one of which could not be read."""
+    snapshot = mixed_snapshot()
     ids = sorted(snapshot.groups)
     return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
-    """A snapshot with one group of each kind, in which all data has the same read time."""
+    """Return a snapshot with one group of each kind, and its faults. All data was read at `NOW`."""
     snapshot, faults = asyncio.run(read_details(cluster(), SHOWN, timeout=5))
     details = {group: replace(reading, at=NOW) for group, reading in snapshot.details.items()}
     offsets = {group: replace(reading, at=NOW) for group, reading in snapshot.offsets.items()}
@@ -52,7 +52,7 @@ def show_json() -> bytes:
 
 
 def show_tables(*, wide: bool) -> bytes:
-    """Return the tables in the output of `show`, without the paragraph of facts above the tables."""
+    """Return the tables in the output of `show`, without the header of each group."""
     snapshot, _ = described()
     texts = [group_details.as_text(snapshot, group, wide=wide) for group in SHOWN]
     return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()
@@ -64,13 +64,13 @@ def incidents() -> bytes:
 
 
 CASES: dict[str, Callable[[], bytes]] = {
-    "ls.json": lambda: group_list.as_json(group_list_of_company()),
-    "ls-without-lag.json": lambda: group_list.as_json(group_list_of_company(lag=False), one_line=True),
-    "ls.csv": lambda: group_list.as_csv(group_list_of_company()),
-    "ls.txt": lambda: group_list.as_table(group_list_of_company()).encode(),
-    "ls-plain.txt": lambda: group_list.as_table(group_list_of_company(members=False, lag=False)).encode(),
-    "ls-wide.txt": lambda: group_list.as_table(group_list_of_company(), wide=True).encode(),
-    "ls-wide-without-lag.txt": lambda: group_list.as_table(group_list_of_company(lag=False), wide=True).encode(),
+    "ls.json": lambda: group_list.as_json(example_group_list()),
+    "ls-without-lag.json": lambda: group_list.as_json(example_group_list(lag=False), one_line=True),
+    "ls.csv": lambda: group_list.as_csv(example_group_list()),
+    "ls.txt": lambda: group_list.as_table(example_group_list()).encode(),
+    "ls-plain.txt": lambda: group_list.as_table(example_group_list(members=False, lag=False)).encode(),
+    "ls-wide.txt": lambda: group_list.as_table(example_group_list(), wide=True).encode(),
+    "ls-wide-without-lag.txt": lambda: group_list.as_table(example_group_list(lag=False), wide=True).encode(),
     "show.json": show_json,
     "show.csv": lambda: group_details.as_csv(described()[0], SHOWN),
     "show-tables.txt": lambda: show_tables(wide=False),

@@ -1,4 +1,4 @@
-"""The output of `kgtui show` for a group of each kind."""
+"""Tests of the output of `kgtui show` for a group of each kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cluster() -> ScriptedAdmin:
-    """A cluster with a group of each kind."""
+    """Return an admin of a cluster with one group of each kind."""
     admin = ScriptedAdmin()
     admin.add(
         "pay", "consumer", members=(
@@ -131,7 +131,7 @@ async def test_csv_has_one_line_per_partition() -> None:
     assert (rows[1]["topic"], rows[1]["metadata"], rows[1]["lag"], rows[2]["lag"]) == ("orders", "note", "5", "")
 
 
-async def test_missing_group_is_a_fault() -> None:
+async def test_group_that_does_not_exist_is_reported_as_a_fault() -> None:
     snapshot, data = await shown("pay", "nope")
     assert [row["group"] for row in data["groups"]] == ["pay"]
     assert [(row["group"], row["name"]) for row in data["faults"]] == [("nope", "GROUP_ID_NOT_FOUND")]
@@ -147,7 +147,7 @@ async def test_control_characters_in_member_ids_are_escaped() -> None:
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
 
-async def test_forbidden_group_is_a_fault_and_others_are_shown() -> None:
+async def test_group_without_permission_is_a_fault_and_others_are_shown() -> None:
     admin = cluster()
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="pay", advice="ask for DESCRIBE")
     snapshot, data = await shown("pay", "shared", admin=admin)

@@ -1,4 +1,4 @@
-"""The output of `kgtui ls`: tables for people, JSON and CSV with exact ids, and no unknown value shown as 0."""
+"""Tests of the output of `kgtui ls`: JSON and CSV have exact ids, and no unknown value is shown as 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtui.model.answer import Coverage, Fault
 from kgtui.model.fields.group_fields import LISTED
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import group_list, marks
-from tests.unit.model.query_snapshots import CONSUMER, company, snapshot, summary
+from tests.unit.model.query_snapshots import CONSUMER, mixed_snapshot, snapshot, summary
 
 if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
@@ -34,7 +34,7 @@ def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
 
 def test_json_has_documented_fields() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
-    found = json.loads(group_list.as_json(group_list_of(company(), faults=(fault,))))
+    found = json.loads(group_list.as_json(group_list_of(mixed_snapshot(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
     assert found["version"] == 1
     assert found["cluster"]["id"] == "test"
@@ -57,12 +57,12 @@ def test_json_has_documented_fields() -> None:
 
 
 def test_unknown_is_null_and_never_zero() -> None:
-    found = rows(company())
+    found = rows(mixed_snapshot())
     unread = found["old.group"]
     assert [unread[name] for name in ("type", "state", "members", "lag", "lag_unknown", "read_at")] == [None] * 6
     assert found["payments.refund"]["lag"] == 0
     assert (found["backfill tool"]["lag"], found["backfill tool"]["lag_unknown"]) == (700, 2)
-    assert {row["lag_unknown"] for row in rows(company(), lag=False).values()} == {None}
+    assert {row["lag_unknown"] for row in rows(mixed_snapshot(), lag=False).values()} == {None}
 
 
 def test_times_are_rfc3339_in_utc() -> None:
@@ -84,14 +84,14 @@ def test_tables_escape_control_characters_in_ids() -> None:
 
 
 def test_unknown_values_are_empty_cells_in_csv() -> None:
-    text = group_list.as_csv(group_list_of(company())).decode()
+    text = group_list.as_csv(group_list_of(mixed_snapshot())).decode()
     found = {row["group"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (found["old.group"]["lag"], found["payments.refund"]["lag"]) == ("", "0")
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
 def test_plain_table_has_only_the_default_columns() -> None:
-    text = group_list.as_table(group_list_of(company(), members=False, lag=False))
+    text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
@@ -118,11 +118,11 @@ def test_table_distinguishes_none_no_answer_no_permission_and_zero() -> None:
 
 
 def test_wide_table_has_coordinator_address_topics_and_hosts() -> None:
-    line = group_list.as_table(group_list_of(company()), wide=True).splitlines()[-1]
+    line = group_list.as_table(group_list_of(mixed_snapshot()), wide=True).splitlines()[-1]
     assert "one.kafka:9092 (1)" in line
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_can_be_written_in_ascii() -> None:
+def test_marks_have_replacements_in_ascii() -> None:
     assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
     assert marks.NONE.translate(marks.ASCII) == "-"

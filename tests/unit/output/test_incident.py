@@ -74,7 +74,7 @@ def test_redact_replaces_secrets_only(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
-def test_forbidden_group_has_its_fault_with_advice() -> None:
+def test_group_without_permission_has_the_fault_and_advice() -> None:
     text = markdown(incident_of("secret.group"))
     assert "`GROUP_AUTHORIZATION_FAILED`" in text
     assert "Ask for DESCRIBE" in text
@@ -90,7 +90,7 @@ def test_deleted_group_is_exported_as_last_described() -> None:
     assert "no longer listed" in markdown(read)
 
 
-def test_unknown_group_is_exported() -> None:
+def test_group_that_was_never_listed_is_exported_by_id() -> None:
     read = incident_of("nowhere")
     assert read["group"] == {"group": "nowhere"}
     assert markdown(read).startswith("# Group `nowhere`")

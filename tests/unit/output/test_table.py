@@ -1,4 +1,4 @@
-"""Tables: alignment, and escaped control characters."""
+"""Tests of tables: columns are aligned, and control characters are escaped."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ cells = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a東🦄\x1
 
 
 @given(st.lists(st.tuples(cells, cells, cells), max_size=6))
-def test_all_lines_are_printable_and_equally_wide(rows: list[tuple[str, str, str]]) -> None:
+def test_lines_of_random_cells_are_printable_and_equally_wide(rows: list[tuple[str, str, str]]) -> None:
     lines = table((*COLUMNS, Column("|")), [(*row, "|") for row in rows]).split("\n")
     assert len(lines) == len(rows) + 2
     assert all(line.isprintable() for line in lines)
