@@ -110,7 +110,7 @@ async def test_another_cluster_replaces_the_first(tmp_path: Path) -> None:
         assert (clusters.opened, clusters.closed) == (["payments"], ["prod-eu"])
         assert any("card.events" in row for row in rows(app))
         assert not shown.marked
-        assert shown.filter_bar.in_force == ""
+        assert shown.filter_bar.active_filter == ""
         assert app.theme == "kgtui-contrast"
         assert first not in app.screen_stack
         header = shown.query_one(ClusterHeader).render_line(0).text

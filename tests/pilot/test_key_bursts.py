@@ -26,7 +26,7 @@ async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         post_keys(app, *"/pods")
-        await until(pilot, lambda: main_screen(app).filter_bar.in_force == "pods")
+        await until(pilot, lambda: main_screen(app).filter_bar.active_filter == "pods")
         assert not monitor.paused
         assert app.screen is main_screen(app)
 

@@ -218,7 +218,7 @@ async def test_going_to_a_hidden_group_clears_the_filter(tmp_path: Path) -> None
         main_screen(app).go_to("share-mailer")
         await settled(pilot)
         assert main_screen(app).group_tree.group == "share-mailer"
-        assert main_screen(app).filter_bar.in_force == ""
+        assert main_screen(app).filter_bar.active_filter == ""
 
 
 async def test_a_narrow_screen_shows_tree_or_panes(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ async def test_the_palette_applies_a_preset(tmp_path: Path) -> None:
         await pilot.pause(0.3)
         await pilot.press("enter")
         await settled(pilot)
-        assert main_screen(app).filter_bar.in_force == "lag:1k+"
+        assert main_screen(app).filter_bar.active_filter == "lag:1k+"
 
 
 async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> No
         for _ in range(3):
             await pilot.press("up")
             await settled(pilot)
-            filters.append(main_screen(app).filter_bar.in_force)
+            filters.append(main_screen(app).filter_bar.active_filter)
         assert filters == ["lag:1k+", "fault:yes", "lag:1k+"]
         assert "behind" in str(main_screen(app).query_one("#note", Static).content)
 
@@ -48,7 +48,7 @@ async def test_typed_text_is_completed_to_a_preset(tmp_path: Path) -> None:
         await pilot.pause(0.2)
         await pilot.press("right", "enter")
         await settled(pilot)
-        assert main_screen(app).filter_bar.in_force == "fault:yes"
+        assert main_screen(app).filter_bar.active_filter == "fault:yes"
 
 
 async def test_invalid_presets_are_named_in_one_notice(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_invalid_filter_keeps_the_last_valid_one(tmp_path: Path) -> None:
         await settled(pilot)
         screen = main_screen(app)
         assert screen.filter_bar.has_class("-error")
-        assert screen.filter_bar.in_force == "orders lag"
+        assert screen.filter_bar.active_filter == "orders lag"
         await pilot.press("escape")
         await settled(pilot)
         assert screen.query_one(Input).value == ""

@@ -1,9 +1,10 @@
-"""The Insights screen: findings from the tables of a lake, read in a thread and without a JVM.
+"""The Insights screen, which shows the findings about groups that Spark has computed from a recording (a lake).
 
-- `screen` is the screen with its tables
+- `screen` is the screen with its widgets
 - `findings` turns findings into rows and sentences, and marks unused groups in the tree
 - `evidence` turns the evidence of a finding into the rows of a table
-- `finding_plot` plots the lag of a finding's group
+- `finding_plot` plots the lag of the group that a finding is about
 
-The package imports the tables of the panes and the plots, and `kgtui.insights` and `kgtui.lake` once tables are read.
+The tables of the lake are read in a thread and without a JVM. `kgtui.insights` and `kgtui.lake` are imported only when
+tables are read, so that kgtui starts faster.
 """

@@ -1,4 +1,4 @@
-"""The evidence of a finding: the rows of a lake's table that led to the finding, with the columns of that table."""
+"""The evidence of a finding: those rows of a table in the lake that led to the finding, as rows of a table widget."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of evidence, with its index."""
+    """One row of evidence. The `number` identifies the row, so that the cursor stays on it."""
 
     number: int
     values: tuple[Value, ...]
 
 
 def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
-    """Return the evidence of a finding as rows of a table."""
+    """Return the rows for the table widget."""
     return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the evidence, named as in the table of the lake."""
+    """Return the columns for the table widget. They have the names of the columns in the table of the lake."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Return the title above the evidence: number of rows, name of the table, and number of rows that are not shown."""
+    """Return the title above the evidence: number of rows shown, name of the table, and number of rows not shown."""
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
     return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
 

@@ -1,4 +1,4 @@
-"""The plot of a finding's group: lag and rates from the lake's tables, around the time when the finding began."""
+"""The plot for a finding: lag and rates of its group, from the tables of the lake, since before the problem began."""
 
 from __future__ import annotations
 
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
-"""Minimum, usual and maximum span of a plot, in seconds.
+"""Minimum, usual and maximum time span of the plot, in seconds.
 
-The usual span is plotted if the beginning of the finding is unknown.
+The plot covers 1.5 times the duration of the problem, within the limits. If the duration is unknown, it covers the
+usual time span.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of timelines in memory. They are kept so that returning to a finding reads no table again."""
+"""Maximum number of group timelines in the cache, so that no table is read again when the user returns to a finding."""
 
 
 class FindingPlotRequest(NamedTuple):
-    """What the plot should show. When a new request differs from the last one, the plot is drawn again.
+    """Everything that the content of the plot depends on. The plot is drawn again only if a value changes.
 
     Attributes:
-        mark: when the finding began, in seconds since the epoch; None to mark nothing.
+        group: id of the group.
+        since: time at the left edge of the plot, in seconds since the epoch, like the other times.
+        until: time at the right edge of the plot.
+        mark: point in time to mark, at which the problem began; None to mark nothing.
+        utc: whether the time axis is in UTC.
     """
 
     group: str
@@ -47,7 +52,10 @@ class FindingPlotRequest(NamedTuple):
 
 
 class FindingPlot(TextLines):
-    """Reads and draws the plot in a thread. Of several requests in a row, only the last one is drawn."""
+    """The widget with the plot.
+
+    A thread reads the data and draws the plot; requests that have been replaced are skipped.
+    """
 
     def __init__(self) -> None:
         super().__init__(focus=False)
@@ -56,11 +64,11 @@ class FindingPlot(TextLines):
         self._finding: tuple[str | None, Finding | None, float | None] = (None, None, None)
         self._drawn: FindingPlotRequest | None = None
         self.busy = False
-        """Whether the plot is reading or drawing."""
+        """Whether the worker that reads the data and draws the plot is running."""
 
     @property
     def gold(self) -> Gold | None:
-        """Reader of the lake's gold tables."""
+        """The reader of the gold tables, which Spark computes from the recording; None if there are no tables."""
         return self._gold
 
     @gold.setter
@@ -69,12 +77,18 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The plotted span as a suffix for the title, after the group id: `: last 1 d`."""
+        """The time span of the plot, as text that follows the group id in the title, such as `: last 1 d`."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Plot a group up to the time `as_of` of the newest data, around the beginning of a finding."""
+        """Show the plot of a group, or no plot if an argument is None.
+
+        Args:
+            group: id of the group.
+            finding: the finding that decides on the time span and on the mark.
+            as_of: time of the newest data in the tables, in seconds since the epoch.
+        """
         self._finding = group, finding, as_of
         self._update()
 
@@ -84,7 +98,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """Request for the plot of the current finding at the current size; None if there is no finding."""
+        """The request for the current finding and the current size of the widget; None if there is nothing to plot."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -132,9 +146,10 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the timeline of a group from the gold tables; None if they contain no lag of the group.
+    """Read the timeline of a group from the gold tables. Return None if they contain no lag of the group.
 
-    Raises `LakeError`.
+    Raises:
+        LakeError: the tables cannot be read.
     """
     from kgtui.insights.rules import instant
 
@@ -143,9 +158,9 @@ def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline |
 
 
 def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
-    """Draw the plot. This takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    """Draw the plot. Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
     if timeline is None:
-        return [(Cell("no lag recorded for this group in this time", MUTED),)]
+        return [(Cell("no lag was recorded for this group in this period", MUTED),)]
     with_curves = curves.available()
     return plot_lines(
         timeline, request.width, request.height, with_curves=with_curves, since=request.mark, states=False

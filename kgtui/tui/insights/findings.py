@@ -1,4 +1,7 @@
-"""Findings as rows of a table and as sentences, warnings about missing and old tables, and marking of unused groups."""
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about missing or old tables.
+
+This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""On a screen with fewer terminal cells per line, a finding shows its duration but not its beginning."""
+"""If fewer terminal cells than this are available, a finding is described with its duration but not its beginning."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -29,9 +32,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: position by urgency, which identifies the row.
-        as_of: time of the newest data in the tables, in seconds since the epoch; None if the tables are empty.
-        marked: whether all groups of the finding are marked in the tree.
+        number: identifies the row. The findings are numbered from the most urgent one, which is 0.
+        as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if the tables are empty.
+        marked: whether all groups of a finding about unused groups are marked in the tree.
     """
 
     number: int
@@ -43,12 +46,12 @@ class FindingRow(NamedTuple):
 def finding_rows(
     found: Insights, group_ids: Collection[str], marked: Collection[str], kind: Kind | None = None
 ) -> list[FindingRow]:
-    """Return the findings by urgency.
+    """Return a row per finding, the most urgent first.
 
     Args:
-        group_ids: ids of the groups on the cluster.
+        group_ids: ids of the groups that now exist on the cluster.
         marked: ids of the groups that are marked in the tree.
-        kind: only findings of this kind; None for all.
+        kind: kind of the findings to return; None for all kinds.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -58,7 +61,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether all groups of a finding that still exist on the cluster are marked in the tree."""
+    """Return whether the finding is about unused groups, and all of them that still exist are marked in the tree."""
     if finding.kind is not Kind.UNUSED or not marked:
         return False
     groups = [group for group in finding.groups if group in group_ids]
@@ -104,7 +107,12 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
 
 
 def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:
-    """Describe a finding and its next step, in at most `most` lines (four or more) of `width` terminal cells."""
+    """Return lines that describe a finding and say what to do next.
+
+    Args:
+        width: width of each line in terminal cells.
+        most: maximum number of lines, at least four. Longer texts are cut and end with an ellipsis.
+    """
     finding = row.finding
     since = _since(row, short=width < NARROW)
     name = fit_text(finding.subject, max(width - len(since) - len(finding.kind.value) - 10, 16), cut="middle")
@@ -122,7 +130,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
 
 def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
-    """Return the first `most` lines, with an ellipsis if lines are left out."""
+    """Return the first `most` lines. If lines are left out, the last returned line ends with an ellipsis."""
     if len(lines) <= most:
         return lines
     *before, last = lines[:most]
@@ -132,7 +140,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Write when the finding began and how long ago that is; with `short` only how long ago."""
+    """Write when the problem began and how long it has lasted, or if `short`, only how long it has lasted."""
     finding = row.finding
     if finding.since is None:
         return ""
@@ -148,18 +156,18 @@ def _start(sentence: str) -> str:
 
 
 def minute(at: float) -> str:
-    """Write a point in time without seconds and UTC offset."""
+    """Write a date and time without seconds and without UTC offset."""
     return text.date(at)[:16]
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding in the tree, or unmark them if they are marked.
+    """Mark the groups of a finding in the tree, or unmark them if all of them are marked.
 
     Args:
-        recorded: id of the cluster that was recorded; None if it is unknown.
+        recorded: id of the cluster that the findings are about; None if it is unknown.
 
     Returns:
-        Whether marks changed, and a message for the user.
+        Whether a mark has changed, and a message for the user.
     """
     why = _why_not(row, main, recorded)
     if why:
@@ -171,47 +179,43 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     many = plural(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
-    return True, f"{many} marked{gone}; in the tree, d asks and then deletes those that are Empty"
+    return True, f"{many} marked{gone}; in the tree, d deletes the Empty ones after a confirmation"
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings belong to another cluster than the one on the screen; an empty text
-    otherwise.
-    """
+    """Return a warning if the findings are about another cluster than the screen shows; otherwise an empty text."""
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
         return ""
-    return f"these findings are of cluster {recorded}; the screen shows cluster {live}"
+    return f"these findings are about cluster {recorded}; the screen shows cluster {live}"
 
 
 def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
-        return "only unused groups can be marked here; enter goes to the group"
+        return "only findings about unused groups can be marked; enter goes to the group"
     if main.session.replay_position is not None:
         return "groups of a recording cannot be deleted"
     if main.session.read_only:
         return READ_ONLY
     if cluster_mismatch(recorded, main):
-        return "these findings are of another cluster, so nothing is marked here"
+        return "these findings are about another cluster, so their groups cannot be marked"
     if not any(group in main.snapshot.groups for group in row.finding.groups):
-        return "its groups no longer exist on this cluster"
+        return "the groups of this finding no longer exist on this cluster"
     return ""
 
 
 OLD_SECONDS = 3_600.0
-"""Minimum age of findings, in seconds, at which they are shown as old."""
+"""Age of the newest data in the tables, in seconds, above which the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A warning names each table that ends at least this many seconds before the newest table.
+"""Time, in seconds, by which a table may be older than the newest table without a warning.
 
-The value is large because some tables contain only whole days.
+The value is large, because some tables contain only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the summary above the findings: their number by severity, the age of the data, and when it was
-    computed.
-    """
+    """Return the parts of the summary: number of findings per severity, age of the data, and age of the tables."""
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
@@ -236,7 +240,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
-    """Return warnings about tables that are missing, not readable or older than the others, and about old findings."""
+    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables."""
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
     if never:
@@ -257,7 +261,7 @@ def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
         if one.covered_to is not None and found.as_of - one.covered_to > BEHIND_SECONDS
     ]
     if behind:
-        lines.append(_warning(f"tables older than the others: {', '.join(behind)}"))
+        lines.append(_warning(f"outdated tables: {', '.join(behind)}"))
     if lines or now - found.as_of > OLD_SECONDS:
         verb = "creates the tables" if never else "updates the tables"
         lines.append((Cell(f"{pipeline_command(path)} ", ACCENT), Cell(verb, MUTED)))
@@ -275,22 +279,25 @@ def _broken(error: str) -> bool:
 
 
 def pipeline_command(path: Path) -> str:
-    """Return the command that computes the tables of a lake."""
+    """Return the command line that computes the tables of a lake."""
     return join(("kgtui", "pipeline", "run", f"--lake={path}"))
 
 
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Return lines of `width` terminal cells that say why there are no findings, and what to do about it.
+    """Return the lines that say why there are no findings, and what to do about it.
 
     Args:
-        seeds: addresses of the cluster, for the command that records it.
+        error: why the tables could not be read.
+        recorded: whether the lake contains a recording.
+        seeds: bootstrap servers of the cluster, for the command that records the cluster.
+        width: width of each line in terminal cells.
     """
     path, blank = which.path, Cell("   ")
     servers = ("--bootstrap-server", ",".join(seeds)) if seeds else ()
     makes: list[PaneLine] = [
-        (Cell("A Spark job computes its tables, on this machine or elsewhere:"),),
+        (Cell("A Spark job computes the tables, here or on another machine:"),),
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:

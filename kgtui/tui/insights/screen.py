@@ -1,4 +1,4 @@
-"""The Insights screen: findings from a lake's gold tables, each with its evidence and a plot of its group."""
+"""The Insights screen: the table of findings, with a description, a plot and the evidence of the current finding."""
 
 from __future__ import annotations
 
@@ -41,35 +41,36 @@ if TYPE_CHECKING:
     from kgtui.insights.finding import Finding
     from kgtui.tui.screens.cluster import ClusterScreen
 
-CURSOR_REST = 0.1
-"""Time, in seconds, after which the details of the finding under the cursor are read.
+DETAILS_DELAY = 0.1
+"""Time, in seconds, for which the cursor must rest on a finding before its details are read.
 
-The delay prevents reads for every finding that the cursor passes while a key is held down.
+While the user holds a cursor key down, the details of the findings in between are therefore not read.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Minimum heights of the screen, in lines.
+"""Heights of the screen, in lines.
 
-Below the first, either the plot or the evidence is shown. Below the second, the plot is never shown.
+On a screen with fewer lines than the first height, the plot and the evidence are not shown at the same time. On a
+screen with fewer lines than the second height, the plot is never shown.
 """
 
 KEYS = "enter group  space mark  v kind  l evidence  Y copy  esc close"
 
 
 class FindingText(TextLines):
-    """The description of a finding, cut to the height of the widget."""
+    """The widget with the description of a finding, cut to the height of the widget."""
 
     def __init__(self) -> None:
         super().__init__(id="description", focus=False)
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
-        """Show the description of this finding."""
+        """Show the description of a finding; None for no finding."""
         self._row = row
         self._write()
 
     def on_resize(self) -> None:
-        # The text is cut to the height, which is 0 until findings have been read. So wait until the height is known.
+        # Wait for the end of this layout. Before it, the height to which the text is cut is not known yet.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -78,7 +79,7 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Screen with the findings of a lake. Its result is the group that the user chose to go to, or None."""
+    """The Insights screen. Its result is the id of the group to which the user wants to go, or None."""
 
     DEFAULT_CSS = """
     InsightsScreen {
@@ -101,7 +102,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # The background is one opaque color, because this screen covers the screen below completely.
+    # The background of this screen is drawn as one color, because the box covers the whole screen anyway.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -116,17 +117,22 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | show one kind of finding after the other, then all |
+    | v | show only the next kind of finding, or all kinds again |
     | l | show the evidence in place of the plot, or the plot again |
-    | tab | move to the rows of evidence and back |
+    | tab | move the focus to the evidence, or back to the findings |
     | r | read the tables again |
-    | Y | copy the command that shows more |
+    | Y | copy the command line that shows more about the finding |
     | U | switch between UTC and local time |
-    | escape, q, I | close |
+    | escape | return from the evidence to the findings, or close the screen |
+    | q, I | close the screen |
     """
 
     def __init__(self, main: ClusterScreen) -> None:
-        """Make the screen for the cluster on the main screen, in whose tree groups can be marked."""
+        """Create the screen.
+
+        Args:
+            main: the screen of the cluster, in whose tree the user can mark the groups of a finding.
+        """
         super().__init__(classes="-reading")
         self._main = main
         self._lake = lake_of(main.session)
@@ -136,9 +142,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the summary, the notice, the table of findings, and the description, plot and evidence of one
-        finding.
-        """
+        """Create the summary, the notice, the table of findings, and the parts that show one finding."""
         with Vertical(id="box") as box:
             box.border_title = "Insights"
             box.border_subtitle = KEYS
@@ -153,7 +157,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
 
-    # Widgets of the screen
+    # The widgets of the screen
 
     @property
     def findings(self) -> FindingTable:
@@ -167,14 +171,15 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def plot(self) -> FindingPlot:
-        """The plot of the current group."""
+        """The plot of the group that the current finding is about."""
         return self.query_one(FindingPlot)
 
     @property
     def group(self) -> str | None:
-        """The current group. For a finding about several groups, this is the one named in the current row of evidence,
-        else the
-        first one that exists on the cluster.
+        """The id of the group that the plot shows and to which Enter goes; None if there is no finding.
+
+        For a finding about several groups, this is the group in the selected row of evidence, if the evidence has the
+        focus, and otherwise the first group that exists on the cluster.
         """
         row = self.findings.row
         if row is None:
@@ -242,13 +247,13 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"
         self._show_current()
 
-    # The current finding
+    # The finding under the cursor
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(CURSOR_REST, self._show_current)
+        self._timer = self.set_timer(DETAILS_DELAY, self._show_current)
 
     def _show_current(self) -> None:
         row = self.findings.row
@@ -279,7 +284,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:
-        """Divide the height between plot and evidence."""
+        """Set the heights of plot and evidence to fit the height of the screen."""
         height = self.size.height
         low = height < LOW_SCREEN
         self.set_class(low, "-low")
@@ -300,10 +305,10 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Show only findings of the next kind, or all again after the last kind."""
+        """Show only findings of the next kind. After the last kind, show all findings again."""
         found = self._read.insights
-        told_of = {finding.kind for finding in found.findings} if found is not None else set()
-        kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in told_of)]
+        existing_kinds = {finding.kind for finding in found.findings} if found is not None else set()
+        kinds: list[Kind | None] = [None, *(kind for kind in Kind if kind in existing_kinds)]
         at = kinds.index(self._kind) if self._kind in kinds else 0
         self._kind = kinds[(at + 1) % len(kinds)]
         self._show_findings()
@@ -322,7 +327,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.findings.refresh()
 
     def action_copy(self) -> None:
-        """Copy the command that shows more about the current finding."""
+        """Copy the command line that shows more about the current finding."""
         from kgtui.tui.dialogs.copied import CopiedDialog
 
         row = self.findings.row
@@ -332,7 +337,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen and go to the current group."""
+        """Close the screen and move the cursor of the tree to the group of the current finding."""
         group = self.group
         if group is None:
             return
@@ -344,9 +349,9 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the groups of a finding about unused groups in the tree, or unmark them.
+        """Mark the unused groups of the current finding in the tree, or unmark them.
 
-        Deleting them is up to the main screen.
+        The user can then delete the marked groups on the main screen.
         """
         row = self.findings.row
         if row is not None:
@@ -361,7 +366,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
 
 class FindingTable(LineTable[FindingRow]):
-    """The findings, most urgent first."""
+    """The table of findings, the most urgent first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False),
@@ -376,7 +381,7 @@ class FindingTable(LineTable[FindingRow]):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """The evidence of a finding: the rows of the lake's table that led to the finding."""
+    """The table with the evidence of a finding: those rows of a table in the lake that led to the finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

@@ -231,7 +231,7 @@ class HistoryPane(Pane):
     def _show_timeline(self, timeline: GroupTimeline, lines: list[PaneLine]) -> None:
         self.query_one(SummaryLine).set_cells(join_with_dots(history_summary(timeline)), hint="v next span")
         self._show_lines(lines)
-        self._placeholder = "no changes in this time"
+        self._placeholder = "no changes in this period"
         self.table.set_placeholder(self._placeholder)
         self.table.set_rows(timeline.changes[::-1])
 

@@ -83,7 +83,7 @@ def _back(screen: ClusterScreen) -> None:
         screen.remove_class("-full")
     elif screen.in_panes or screen.has_class("-pane"):
         screen.leave_panes()
-    elif screen.filter_bar.drop():
+    elif screen.filter_bar.clear_filter():
         screen.apply_filter()
     elif screen.only_problems:
         _toggle_problems(screen)

@@ -59,7 +59,7 @@ def _open_recording(screen: ClusterScreen, at: float | None = None) -> None:
 
 def _opened(screen: ClusterScreen, session: Session | None) -> None:
     if session is not None:
-        opened = replace(session, live_session=screen.session, filter=screen.filter_bar.in_force)
+        opened = replace(session, live_session=screen.session, filter=screen.filter_bar.active_filter)
         screen.playback.last_opened = opened
         screen.post_message(RecordingOpened(opened))
 

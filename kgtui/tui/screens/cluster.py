@@ -172,7 +172,7 @@ class ClusterScreen(Screen[None]):
             self._arrange_like(self._like)
         self.show(self.snapshot)
         if self.snapshot.groups:
-            self.set_timer(FILL_DELAY, self.detail.fill)
+            self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
@@ -212,7 +212,7 @@ class ClusterScreen(Screen[None]):
         self.show(message.snapshot)
         if first:
             # Create the hidden panes only when the groups are on the screen, because the panes are not urgent.
-            self.set_timer(FILL_DELAY, self.detail.fill)
+            self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a newer snapshot everywhere, without moving the cursor or the focus."""
@@ -276,7 +276,7 @@ class ClusterScreen(Screen[None]):
         """Put the cursor on a group, and clear the filter if it hides the group."""
         if not self.group_tree.reveal(group):
             self.only_problems = False
-            self.filter_bar.drop()
+            self.filter_bar.clear_filter()
             self.apply_filter()
             self.group_tree.reveal_later(group)
         self.leave_panes()
@@ -298,7 +298,7 @@ class ClusterScreen(Screen[None]):
 
     @on(GroupTree.LaidOut)
     def _arranged(self, message: GroupTree.LaidOut) -> None:
-        filtered = self.only_problems or bool(self.filter_bar.in_force.strip())
+        filtered = self.only_problems or bool(self.filter_bar.active_filter.strip())
         self._matching = message.shown if filtered else None
         self.filter_bar.show_coverage(message.searched if filtered else None, only_problems=self.only_problems)
         self.draw_bars()
@@ -317,7 +317,7 @@ class ClusterScreen(Screen[None]):
 
     def apply_filter(self) -> None:
         """Filter the tree by the expression in the filter bar and, with `only_problems`, to groups with a fault."""
-        expression = self.filter_bar.in_force
+        expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
 
     def set_filter(self, expression: str) -> None:

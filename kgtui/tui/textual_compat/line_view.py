@@ -140,7 +140,7 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return which eighths of cells of the scroll bar the thumb covers while line `top` is the first visible line."""
+        """Return which eighth cells of the scroll bar the thumb covers while line `top` is the first visible line."""
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)

@@ -49,8 +49,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: how many groups have been read so that the filter can be applied to them, and the number of all
-                groups; None if the filter needs only the list of groups.
+            searched: number of groups that could be tested because their data has been read, and number of groups that
+                the filter must test; None if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:

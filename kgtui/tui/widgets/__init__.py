@@ -1,1 +1,1 @@
-"""Widgets of the cluster's screen around tree and panes: header, filter bar, group detail, broker faults, footer."""
+"""The widgets around the tree and the panes: header, filter bar, group detail, lines about broker errors, footer."""

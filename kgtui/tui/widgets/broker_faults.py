@@ -1,4 +1,4 @@
-"""Fault lines above the footer: one per broker that does not answer, and one per fault of the cluster."""
+"""Lines above the footer about errors: one per broker that does not respond, and one per error of the whole cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
-"""Names of faults that mean that a broker did not answer; any other fault is an answer."""
+"""Names of errors (faults) after which the broker has not responded. With any other error, it has refused a request."""
 
 
 class BrokerFaults(Static):
-    """The fault lines; hidden while all brokers answer."""
+    """Lines about broker and cluster errors. The widget is hidden while there is no error."""
 
     DEFAULT_CSS = """
     BrokerFaults { height: auto; max-height: 4; padding: 0 1; background: $panel; color: $kg-error; display: none; }
@@ -32,7 +32,10 @@ class BrokerFaults(Static):
         self._lines: list[str] = []
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show the faults of a snapshot. Redraws only if the text differs; lays out only if the height differs."""
+        """Show the errors of a snapshot.
+
+        A new layout of the screen is requested only if the number of lines differs.
+        """
         lines = fault_lines(snapshot)
         if lines == self._lines:
             return
@@ -48,9 +51,10 @@ def _height(lines: list[str], width: int) -> int:
 
 
 def fault_lines(snapshot: Snapshot) -> list[str]:
-    """Return one line per failing broker, the longest failure first, and one line per fault of the cluster.
+    """Return one line per broker with an error, and one line per error of the whole cluster.
 
-    There are at most `MAX_LINES`; the last line counts those that are left out.
+    The broker that has failed for the longest time comes first. If there are more than `MAX_LINES` lines, the last line
+    says how many are left out.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))
@@ -81,7 +85,7 @@ def broker_line(status: BrokerStatus) -> str:
 
 
 def cluster_line(fault: Fault) -> str:
-    """Return a line about a fault of the cluster, with what to do about it."""
+    """Return the line about an error of the whole cluster, with advice on what to do about the error."""
     advice = f" {text.marks().arrow} {fault.advice}" if fault.advice else ""
     return f"{text.marks().fault} {_one_line(fault)}{advice}"
 

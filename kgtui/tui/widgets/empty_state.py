@@ -1,4 +1,4 @@
-"""The message in place of an empty tree: why no group is shown, and what to try next."""
+"""The text in place of an empty tree, which says why no group is shown and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Target
 
 Paragraphs = list[tuple[str, str]]
-"""Lines as `(text, role)`; the text is safe for the screen."""
+"""Lines of text as `(text, role)`. Control characters in the text are already escaped; the role gives the color."""
 
 
 class EmptyState(Static):
-    """Lines colored by role; hidden while there are groups to show."""
+    """Widget with the text in place of an empty tree. It is hidden while the tree shows groups."""
 
     DEFAULT_CSS = """
     EmptyState { height: 1fr; padding: 1 2; display: none; }
@@ -30,7 +30,7 @@ class EmptyState(Static):
         self._paragraphs: Paragraphs | None = None
 
     def show(self, paragraphs: Paragraphs | None) -> None:
-        """Show these lines; None hides the widget."""
+        """Show these lines. With None, the widget is hidden."""
         if paragraphs != self._paragraphs:
             self._paragraphs = paragraphs
             self.set_class(paragraphs is not None, "-visible")
@@ -39,11 +39,11 @@ class EmptyState(Static):
 
 
 def empty_state(snapshot: Snapshot, target: Target, *, filtered_out: bool, interval: float) -> Paragraphs | None:
-    """Return why no group is shown; None when there are groups to show.
+    """Return the text that says why no group is shown; None if the tree shows groups.
 
     Args:
         filtered_out: whether no group matches the filter.
-        interval: seconds between two polls.
+        interval: time between two polls, in seconds.
     """
     if snapshot.groups:
         return _filtered_out(snapshot) if filtered_out else None

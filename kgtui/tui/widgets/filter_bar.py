@@ -1,4 +1,4 @@
-"""The filter bar: a filter expression, an error in it, and how many groups could be searched."""
+"""The filter bar, which contains the filter expression, a note about it, and a syntax error in it, if any."""
 
 from __future__ import annotations
 
@@ -30,15 +30,21 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 class Expression(Input, NoRelayout):
-    """A text field of fixed size. Textual's own field lays out the whole screen for each typed letter."""
+    """The input field of the filter.
+
+    Unlike Textual's own `Input`, it does not lay out the screen at each typed letter.
+    """
 
     def on_resize(self) -> None:
-        """Choose a placeholder that fits into the width."""
+        """Choose the longer or the shorter placeholder, depending on the width of the field."""
         self.placeholder = HINT if self.size.width > cell_len(HINT) else SHORT_HINT
 
 
 class FilterBar(Vertical):
-    """A field for the filter expression. While the text is invalid, the last valid expression stays in force."""
+    """The bar in which the user types the filter.
+
+    While the text has a syntax error, the last valid filter stays active.
+    """
 
     DEFAULT_CSS = """
     FilterBar {
@@ -59,11 +65,11 @@ class FilterBar(Vertical):
     """
 
     class Changed(Message):
-        """Posted when another filter takes effect.
+        """Posted when the active filter has changed.
 
         Attributes:
             query: the parsed filter.
-            text: the expression as typed.
+            text: the filter expression as the user typed it.
         """
 
         def __init__(self, query: Query, text: str) -> None:
@@ -72,7 +78,7 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user has finished typing, so that the screen moves the focus to the tree."""
+        """Posted when the user leaves the filter bar, so that the screen moves the focus to the tree."""
 
     def __init__(self, expression: str = "", presets: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -80,11 +86,11 @@ class FilterBar(Vertical):
         self._initial = expression
         self._before = expression
         self._coverage = ""
-        self.in_force = ""
-        """The filter expression in force."""
+        self.active_filter = ""
+        """The filter expression that the tree currently uses."""
 
     def compose(self) -> ComposeResult:
-        """Create the field, the note beside it, and the line for an error below it."""
+        """Create the input field, the note beside it, and the line for a syntax error below it."""
         with Horizontal():
             yield Static("/", id="sign", markup=False)
             yield Expression(self._initial, placeholder=HINT, id="expression", select_on_focus=False,
@@ -94,35 +100,41 @@ class FilterBar(Vertical):
 
     @property
     def input(self) -> Input:
-        """The text field."""
+        """The input field."""
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Focus the field at once, so that the next typed character goes into it."""
-        self._before = self.in_force
+        """Focus the input field immediately, so that even the next character of a fast user goes into it."""
+        self._before = self.active_filter
         self.screen.set_focus(self.input)
 
-    def drop(self) -> bool:
-        """Clear the filter without posting a message. Return False if there was no filter."""
+    def clear_filter(self) -> bool:
+        """Clear the filter without posting `Changed`. Return False if there was no filter."""
         if not self.input.value:
             return False
         with self.prevent(Input.Changed):
             self.input.value = ""
         self._show_error(None)
-        self.in_force = ""
+        self.active_filter = ""
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
-        """Show beside the filter the name of its preset, how many groups could be searched, and whether `z` is on.
+        """Update the note beside the filter.
+
+        The note says which preset the filter is, if any, whether only groups with problems are shown, and how many
+        groups have been searched, if the filter needs data that has not been read for all groups yet.
 
         Args:
-            searched: number of groups whose data is known, and of all groups; None without a filter.
-            only_problems: whether only groups with data that could not be read are shown.
+            searched: number of groups that could be tested because their data has been read, and number of groups that
+                the filter must test; None without a filter.
+            only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
+                shown.
         """
-        notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == self.in_force.strip()][:1]
+        active = self.active_filter.strip()
+        notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
         notes += ["only problems (z)"] if only_problems else []
         if searched is not None and searched[0] < searched[1]:
-            watching = Need.WATCHING in parse(self.in_force).needs
+            watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
             progress = f"searched: {text.percent_of(*searched)} so far"
             notes.append(f"{known} of {every} watched" if watching else progress)
@@ -140,17 +152,17 @@ class FilterBar(Vertical):
             self._show_error(error)
             return
         self._show_error(None)
-        self.in_force = event.value
+        self.active_filter = event.value
         self.post_message(self.Changed(query, event.value))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self._before = self.in_force
+        self._before = self.active_filter
         self.post_message(self.Done())
 
     def on_key(self, event: events.Key) -> None:
-        """Handle escape (restore the previous filter), up (next preset), down and tab (leave the field)."""
+        """Restore the previous filter on escape, insert the next preset on up, and leave the field on down and tab."""
         if event.key == "escape":
             event.stop()
             event.prevent_default()
@@ -166,7 +178,7 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Replace a preset in the field by the next one; the first follows the last."""
+        """Replace the text by the next preset. The first preset follows after the last one or after any other text."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]

@@ -1,4 +1,4 @@
-"""The footer: the most important keys of the screen, and which of them are unavailable."""
+"""The footer, which shows the most important keys of the screen. Keys whose action is unavailable are struck out."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class FooterItem(NamedTuple):
 
     Attributes:
         action: id of the action.
-        key: the key as it is shown.
-        name: name of the action; shown in lower case.
+        key: the key as the footer shows it.
+        name: name of the action, which the footer shows in lower case.
         help: one sentence about the action, for the tooltip.
     """
 
@@ -32,16 +32,16 @@ class FooterItem(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Width of the item in cells, including the blanks around key and name."""
+        """Width of key, name and blanks between them, in terminal cells."""
         return cell_len(self.key) + cell_len(self.name) + 3
 
 
 class ActionFooter(LineWidget):
-    """A line of keys with the names of their actions; a click runs the action.
+    """The line with the keys and the names of their actions. A click on an action runs it.
 
     Args:
-        items: the keys in their order.
-        why_unavailable: returns why an action is unavailable now, or None when it is available.
+        items: the keys from left to right.
+        why_unavailable: returns the reason why an action is unavailable; None if the action is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}
@@ -69,7 +69,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return as many keys as fit into the width; the last two, help and quit, are kept longest."""
+        """Return the keys that fit into the width. The last two, help and quit, are left out last."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -84,17 +84,17 @@ class ActionFooter(LineWidget):
         return pieces
 
     def item_at(self, x: int) -> FooterItem | None:
-        """Return the key of the footer that is drawn at a column of the screen; None if there is no key."""
+        """Return the key that is drawn in terminal cell `x` of the footer; None if there is no key."""
         return next((item for end, item in self._ends if x < end), None)
 
     def on_click(self, event: events.Click) -> None:
-        """Run the action that was clicked, or show why it is unavailable."""
+        """Ask the screen to run the action that was clicked, or to say why the action is unavailable."""
         item = self.item_at(event.x)
         if item is not None:
             self.post_message(ActionRequested(item.action))
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show in the tooltip what the key under the pointer does, or why it is unavailable."""
+        """Set the tooltip to what the key under the mouse does, or to the reason why its action is unavailable."""
         item = self.item_at(event.x)
         if item is None:
             self.tooltip = None
@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Drop items until the rest fits. The last two items are kept."""
+    """Leave out items from the right until the rest fits, but leave out the last two items last."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

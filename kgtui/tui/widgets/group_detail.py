@@ -1,4 +1,4 @@
-"""The right side of the screen: a title line about the selected group, and its panes as tabs."""
+"""The right side of the screen, with the title, the tabs and the panes of the selected group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class GroupTitle(LineWidget):
-    """The title line: the group id on the left; state, type, epochs and coordinator on the right."""
+    """The title line, with the group id on the left, and state, type, epochs and coordinator on the right."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "title--name", "title--quiet", "title--kg-ok", "title--kg-warn", "title--kg-error", "title--kg-muted",
@@ -60,12 +60,15 @@ class GroupTitle(LineWidget):
         self._group: str | None = None
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the title of a group; for None, the line is empty."""
+        """Show the title of a group. With None, the line is empty."""
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the id and the facts; on a narrow screen, facts are dropped before the id is cut."""
+        """Return the texts of the title.
+
+        On a narrow screen, texts on the right are left out before the group id is cut.
+        """
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
@@ -98,10 +101,9 @@ class GroupTitle(LineWidget):
 
 
 class PaneTabs(LineWidget):
-    """The titles of the panes; a click brings a pane to the front.
+    """The line with the titles of the panes. A click on a title brings the pane to the front.
 
-    This is one line, because Textual's tabs consist of a dozen widgets, which would delay the first frame and slow down
-    all others.
+    Textual's own tabs are not used, because they consist of a dozen widgets, which would slow down every frame.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--front", "tabs--behind"}
@@ -139,23 +141,26 @@ class PaneTabs(LineWidget):
         self._ends: list[tuple[int, str]] = []
 
     def bring(self, pane: str) -> None:
-        """Highlight the title of the pane in front."""
+        """Highlight the title of a pane that has been brought to the front."""
         self._front = pane
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the titles, shortened where they do not fit."""
+        """Return the titles of the panes. Titles are shortened if not all of them fit."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
-        for pane, title in pane_titles(width - 1).items():  # skip the blank before the first title
+        for pane, title in pane_titles(width - 1).items():  # one cell is the blank before the first title
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
             end += 1 + len(title)
             self._ends.append((end, pane))
         return pieces
 
     def on_click(self, event: events.Click) -> None:
-        """Bring the clicked pane to the front; the blank before a title belongs to the title."""
+        """Ask the parent widget to bring the clicked pane to the front.
+
+        The blank before a title belongs to the title.
+        """
         pane = next((pane for end, pane in self._ends if event.x < end), None)
         if pane is not None:
             self.post_message(self.Chosen(pane))
@@ -164,13 +169,14 @@ class PaneTabs(LineWidget):
 class GroupDetail(Vertical):
     """Title and panes of the selected group.
 
-    Only the pane in front is drawn. A pane is created when it is first brought to the front, or by `fill`.
+    Only the pane in front is drawn. A pane is created when it is first brought to the front, or by
+    `create_remaining_panes`.
 
     Args:
-        snapshot: data to show.
+        snapshot: the snapshot to show first.
         command_config: path of the client properties file, for the equivalent Kafka command.
-        series: samples of groups over time.
-        replay_position: position in the recording; None on a live cluster.
+        series: lag samples of all groups.
+        replay_position: the point in time that is shown of a recording; None for a live cluster.
         front: id of the pane in front.
     """
 
@@ -208,13 +214,13 @@ class GroupDetail(Vertical):
             yield pane
 
     @work(group="fill", exclusive=True)
-    async def fill(self) -> None:
-        """Import and create the panes that do not exist yet, one after the other."""
+    async def create_remaining_panes(self) -> None:
+        """Import and create the panes that do not exist yet, so that switching to them is fast."""
         for entry in PANES:
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # the screen was removed in the meantime
+                    return  # the screen was removed during the import
                 self._pane(entry.id)
 
     @property
@@ -223,7 +229,7 @@ class GroupDetail(Vertical):
         return self._pane(self.active)
 
     def enter(self) -> None:
-        """Focus the pane in front, at once or as soon as it is mounted."""
+        """Focus the pane in front, or wait until it is mounted and then focus it."""
         pane = self.pane
         if pane.is_mounted:
             pane.focus_target().focus()
@@ -252,7 +258,7 @@ class GroupDetail(Vertical):
         self.pane.show(snapshot, group)
 
     def redraw(self) -> None:
-        """Redraw the pane in front even if its data did not change."""
+        """Redraw the pane in front, even if its data has not changed."""
         self.pane.redraw()
 
     def bring(self, name: str) -> None:

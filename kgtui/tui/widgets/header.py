@@ -1,4 +1,4 @@
-"""The header: cluster, live or not, answering brokers, number of groups, and the time of the last poll."""
+"""The header, with the cluster, its connection state, its brokers and groups, and the time of the last poll."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest usual text of each piece at the right end, to reserve its width. Empty if the length is constant."""
+"""The longest usual text of each piece of the poll status. Its width is reserved, so that the widget does not grow.
+
+The text is empty if the length of the piece never changes.
+"""
 
 
 class PollStatus(LineWidget):
-    """The right end of the header, a widget of its own so that its clock does not redraw the whole line."""
+    """The right end of the header. It is a separate widget, so that its clock does not redraw the whole header."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"header--plain", "header--quiet"}
     DEFAULT_CSS = """
@@ -39,9 +42,10 @@ class PollStatus(LineWidget):
         self._widest: dict[int, int] = {}
 
     def show(self, right: list[Piece]) -> int:
-        """Show these pieces; return the width of the widget in cells.
+        """Show these pieces of text, and return the width of the widget in terminal cells.
 
-        For the same number of pieces the width never shrinks, because each change of it lays out the screen.
+        Every change of the width causes a layout of the screen. Therefore the width does not shrink unless the number
+        of pieces changes.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -52,17 +56,17 @@ class PollStatus(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces, aligned to the right."""
+        """Return the pieces of text, aligned to the right."""
         if not self._shown:
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks and the text are one piece, because each additional piece sends its style to the terminal again.
+        # The blanks are part of the first piece, because for a separate piece its style would be sent to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
 class ClusterHeader(LineWidget):
-    """One line about the cluster; at the right end the time and duration of the last poll, and the groups with lag."""
+    """The line about the cluster. `PollStatus` at its right end says when the last poll was and how long it took."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "header--name", "header--live", "header--warn", "header--error", "header--plain", "header--quiet",
@@ -70,12 +74,12 @@ class ClusterHeader(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `header--name` | Name and environment of the cluster; a configured color replaces the background. |
+    | `header--name` | Name and environment of the cluster. A color in its configuration replaces the background. |
     | `header--live` | LIVE. |
-    | `header--warn` | PAUSED, REPLAY, or brokers that do not answer. |
+    | `header--warn` | PAUSED, REPLAY, CONNECTING, or the number of brokers if not all of them respond. |
     | `header--error` | NO ANSWER, REFUSED. |
     | `header--plain` | Numbers and times. |
-    | `header--quiet` | Less important text, which disappears first on a narrow screen. |
+    | `header--quiet` | Less important text, which is left out first on a narrow screen. |
     """
 
     DEFAULT_CSS = """
@@ -112,23 +116,34 @@ class ClusterHeader(LineWidget):
         self._poll_ms: float | None = None
 
     def compose(self) -> ComposeResult:
-        """Create the right end."""
+        """Create the poll status at the right end."""
         yield PollStatus()
 
     def style_of(self, role: str) -> Style:
-        """Return the style of a piece; the cluster's configured color replaces the theme's."""
+        """Return the style of a piece of text.
+
+        A color in the configuration of the cluster replaces the color of the theme.
+        """
         if role == "header--name" and self._color is not None:
             foreground = self._color.get_contrast_text(1.0)
             return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
         return super().style_of(role)
 
     def show(self, snapshot: Snapshot, *, matching: int | None = None, marked: int = 0) -> None:
-        """Show the numbers of a snapshot, of matching groups (None without a filter) and of marked groups."""
+        """Show another snapshot.
+
+        Args:
+            matching: number of groups that match the filter; None without a filter.
+            marked: number of groups that the user has marked.
+        """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the left part, and give the right end its width; quiet pieces are dropped on a narrow screen."""
+        """Return the pieces on the left, and show those on the right in `PollStatus`, as many as fit into the width.
+
+        On a narrow screen, the less important pieces are left out.
+        """
         left, right = self._left(), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
             polled = right.pop()
@@ -149,7 +164,7 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        if self._read_only and self._replay_position is None:  # a recording is always read-only
+        if self._read_only and self._replay_position is None:  # not said of a recording, which is always read-only
             figures.append(("read-only", "header--plain"))
         if snapshot.brokers:
             all_answer = snapshot.answering == len(snapshot.brokers)
@@ -184,7 +199,7 @@ class ClusterHeader(LineWidget):
         return ("NO ANSWER", "header--error") if snapshot.faults else ("CONNECTING", "header--warn")
 
     def _right(self) -> list[Piece]:
-        """Return the pieces of the right end, the most important first."""
+        """Return the pieces of the poll status, with the most important one first."""
         snapshot = self._snapshot
         newest = newest_answer(snapshot)
         if self._replay_position is not None:
@@ -194,7 +209,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # Update this at most once per second, not for each answer of a broker, to send less over a slow connection.
+            # The duration is updated at most once per second and not at each response, to send fewer bytes to the
+            # terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -206,7 +222,7 @@ class ClusterHeader(LineWidget):
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
-    """Return when a broker last answered, in seconds since the epoch; None before the first answer."""
+    """Return the time of the latest response of any broker, in seconds since the epoch; None if there is none."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
@@ -215,7 +231,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the cells to reserve for the right end, so that its numbers can grow without another layout."""
+    """Return the width to reserve for these pieces, in which their numbers can grow without another layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

@@ -1,4 +1,7 @@
-"""A widget of one line that redraws only the cells that changed, so that a clock in it costs a few bytes per tick."""
+"""A widget with one line of text.
+
+It redraws only the cells that changed, so that a clock in it costs only a few bytes.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 Piece = tuple[str, str]
-"""Text that is safe for the screen, and the component class that colors it (`` for none)."""
+"""A piece of text without control characters, and the component class that gives its style; the class may be empty."""
 
 
 class LineWidget(StyleCache):
-    """A widget of one line that consists of pieces. Subclasses override `pieces`."""
+    """A widget with one line that consists of pieces of text. Subclasses override `pieces`."""
 
     DEFAULT_CSS = """
     LineWidget { height: 1; }
@@ -33,11 +36,11 @@ class LineWidget(StyleCache):
         self._pieces: tuple[Piece, ...] = ()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the text of the line for a width in cells. Must be overridden."""
+        """Return the text of the line for a width in terminal cells. Subclasses must override this method."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Redraw the cells that differ from the cells on the screen."""
+        """Compute the text again, and redraw only the cells that differ."""
         new = tuple(self.pieces(self.size.width))
         old, self._pieces = self._pieces, new
         if new == old:
@@ -46,12 +49,12 @@ class LineWidget(StyleCache):
         self.refresh(Region(start, 0, end - start, 1))
 
     def on_resize(self) -> None:
-        """Compute the pieces for the new width."""
+        """Compute the text for the new width, and redraw the whole line."""
         self._pieces = tuple(self.pieces(self.size.width))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return the line, filled with blanks to the width of the widget."""
+        """Return the line, padded with blanks to the width of the widget."""
         base = self.base_style
         width = self.size.width
         if y or not self._pieces:
@@ -60,12 +63,12 @@ class LineWidget(StyleCache):
         return Strip(segments).adjust_cell_length(width, base)
 
     def style_of(self, role: str) -> Style:
-        """Return the style of a piece of the line, given its component class."""
+        """Return the style for a component class. Subclasses may override this method."""
         return self.component_style(role)
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return pieces at the left and right ends of a line; where both do not fit, the left ones are cut."""
+    """Return pieces of text at the left and right ends of a line. If not all fit, the pieces on the left are cut."""
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
     fitted: list[Piece] = []
@@ -88,9 +91,9 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return one span from the first cell that differs to the last.
+    """Return the first cell that differs and the end of the last one.
 
-    There is only one span, because Textual writes the line from its beginning for each span.
+    Equal cells between them are redrawn too, because Textual would write the start of the line again for each part.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]

@@ -1,4 +1,4 @@
-"""The line above the tree: the grouping, the titles of the columns, and the column that sorts the groups."""
+"""The line above the tree, with the grouping, the titles of the columns, and the sort order of the groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TreeHeading(LineWidget):
-    """Shows the grouping and the columns of the tree below it."""
+    """The line above the tree, with the grouping of the tree and the titles of its columns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree-heading--heading",
@@ -24,7 +24,7 @@ class TreeHeading(LineWidget):
     | Class | Description |
     | :- | :- |
     | `tree-heading--heading`, `--stale` | The title of a column. |
-    | `tree-heading--sorted` | The title of the column that sorts the groups. |
+    | `tree-heading--sorted` | The title of the column by which groups are sorted. |
     """
 
     DEFAULT_CSS = """
@@ -41,12 +41,15 @@ class TreeHeading(LineWidget):
         self._shown = ("by type, state", "name", False)
 
     def show(self, grouping: str, sort: str, *, descending: bool) -> None:
-        """Show a grouping and the column that sorts the groups."""
+        """Show the name of a grouping, and the column by which groups are sorted."""
         self._shown = (grouping, sort, descending)
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the titles, in the widths of the tree's columns; the tree has a scroll bar beside it."""
+        """Return the titles, as wide as the columns of the tree.
+
+        The last cell is empty above the scroll bar of the tree.
+        """
         grouping, sort, descending = self._shown
         line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]

@@ -107,7 +107,7 @@ async def test_description_is_complete_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the screen opens, the first description is cut for the height that it has after the first layout."""
-    monkeypatch.setattr(screen_module, "CURSOR_REST", 1e6)
+    monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -121,7 +121,7 @@ async def test_enter_goes_to_a_group_that_the_filter_hides(tmp_path: Path, lake:
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, MainScreen))
         await until(pilot, lambda: main_screen(app).group == "fraud")
-        assert main_screen(app).filter_bar.in_force == ""
+        assert main_screen(app).filter_bar.active_filter == ""
 
 
 async def test_enter_on_a_deleted_group_says_so(tmp_path: Path, lake: Path) -> None:
@@ -140,13 +140,13 @@ async def test_space_marks_unused_groups_for_deletion(tmp_path: Path, lake: Path
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)
         await pilot.press("space")
-        await until(pilot, lambda: "only unused groups can be marked here" in unwrapped_text(app))
+        await until(pilot, lambda: "only findings about unused groups can be marked" in unwrapped_text(app))
         assert main_screen(app).marked == set()
         await pilot.press("end", "up", "space", "space")
         await until(pilot, lambda: main_screen(app).marked == {"perf.a", "tmp"})
         assert [one.marked for one in screen.findings.rows][-2:] == [True, True]
         await until(pilot, lambda: "1 group marked (1 deleted since)" in unwrapped_text(app))
-        assert "d asks" in unwrapped_text(app)
+        assert "d deletes the Empty ones" in unwrapped_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("d")
@@ -175,9 +175,9 @@ async def test_findings_of_another_cluster_mark_no_groups(
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await open_insights(pilot, app)
-        assert "these findings are of cluster other-[/id]; the screen shows cluster" in screen_text(app)
+        assert "these findings are about cluster other-[/id]; the screen shows cluster" in screen_text(app)
         await pilot.press("end", "space")
-        await until(pilot, lambda: "so nothing is marked here" in unwrapped_text(app))
+        await until(pilot, lambda: "so their groups cannot be marked" in unwrapped_text(app))
         assert main_screen(app).marked == set()
 
 

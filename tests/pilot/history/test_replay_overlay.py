@@ -88,7 +88,7 @@ async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
         session = app.session
         recorded = await open_recording(pilot, app, lake, "30m")
         assert recorded.session.read_only
-        assert recorded.filter_bar.in_force == "payments"
+        assert recorded.filter_bar.active_filter == "payments"
         assert recorded.group_tree.model.sort == below.group_tree.model.sort == "lag"
         await until(pilot, lambda: recorded.group == sample_history.GROUP)
         assert isinstance(recorded.detail.pane, HistoryPane)
@@ -102,7 +102,7 @@ async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
         await until(pilot, lambda: app.screen is below)
         assert app.session is session
         assert below.snapshot.serial == 2
-        assert (below.group, below.filter_bar.in_force) == (sample_history.GROUP, "payments")
+        assert (below.group, below.filter_bar.active_filter) == (sample_history.GROUP, "payments")
         await until(pilot, lambda: "LIVE" in screen_words(app))
         assert len(app.screen_stack) == 2
         assert not [worker for worker in app.workers if worker.name == "replay" and worker.is_running]
@@ -125,7 +125,7 @@ async def test_escape_in_a_recording_returns_to_the_live_cluster(tmp_path: Path)
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen is recorded
-        assert recorded.filter_bar.in_force == ""
+        assert recorded.filter_bar.active_filter == ""
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("escape", "L")

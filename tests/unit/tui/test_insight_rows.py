@@ -127,7 +127,7 @@ def test_warnings_about_missing_damaged_and_old_tables() -> None:
     never, torn, behind, command = words(table_warnings(Insights((), broken, NOW - 60), path, NOW))
     assert never == "! missing tables: gold/churn; no findings about: flapping"
     assert torn == "! gold/forecast cannot be read: [/torn]"
-    assert behind == "! tables older than the others: gold/cleanup"
+    assert behind == "! outdated tables: gold/cleanup"
     assert command.endswith("creates the tables")
 
 
