@@ -1,13 +1,13 @@
 """The monitor: polls a `GroupAdmin`, and publishes the newest data of all groups as snapshots.
 
-May import the admin's interface and the model. The names below are imported on first use, so that a command that needs
-only the polling policy does not load the monitor.
+This package may import the admin's interface and the model. Its public names are imported on first use, so that a
+command that needs only the polling policy does not load the monitor.
 
 | module | contents |
 |---|---|
 | `monitor` | `Monitor`, which runs the polling loops ("tiers") and publishes snapshots |
 | `policy` | the polling policy: which groups are read, how often, how many at once, and what counts as a gap |
-| `poll_timer` | the interval, pauses and refreshes |
+| `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: the list of every broker |
 | `detail_tiers` | tier 1: the selected and visible groups in full; tier 2: the background sweep over all groups |
 | `health` | verdicts on the groups that tier 1 reads |

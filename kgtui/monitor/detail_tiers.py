@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _SUMMARIES_PER_SLICE = 20
-"""After the sweep has computed this number of summaries, other tasks may run."""
+"""Number of summaries that the sweep computes in one step. After each step, other tasks may run."""
 
 
 class ViewTier:
@@ -43,7 +43,7 @@ class ViewTier:
 
     Args:
         changed: called after every change to the store.
-        on_read: called with the result of every read of a group.
+        on_read: called with the result of every read of a group, for health verdicts.
     """
 
     def __init__(
@@ -71,7 +71,10 @@ class ViewTier:
         self._wake_visible = asyncio.Event()
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
-        """Set the selected group and the visible groups. Groups that have just come into view are read at once."""
+        """Set the selected group and the visible groups.
+
+        A newly selected group and visible groups without details are read at once.
+        """
         if selected != self._selected:
             self._selected = selected
             self._wake_selected.set()
@@ -81,7 +84,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group as long as it is selected. None: read no configs."""
+        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -101,7 +104,10 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the view stops moving. Groups that only scroll past while a key is held down are not read."""
+        """Wait until the view has not changed for `settle_time`, but at most for `KEY_REPEAT_LIMIT` seconds.
+
+        As a result, groups that only scroll past while a key is held down are not read.
+        """
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
             wake.clear()
@@ -189,10 +195,13 @@ class ViewTier:
         return None if self._timer.recorded_at is None else self._timer.recorded_at()
 
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
-        """Report a read.
+        """Pass the result of a read to `on_read`.
 
-        In a replay, the read gets the time of the recorded data. If this time has changed since the read began, the
-        read is dropped.
+        In a replay, the result gets the time of the recorded data instead of the current time. If the replay has moved
+        to another time since the read began, the result is dropped.
+
+        Args:
+            recorded_at: time of the recorded data when the read began; None for live data.
         """
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
@@ -235,9 +244,9 @@ class ViewTier:
 
 
 class SweepTier:
-    """Tier 2: reads every group in turn, in batches of one coordinator, and stores a summary of each.
+    """Tier 2, the sweep: reads all groups again and again, in batches, and stores a summary of each group.
 
-    Each coordinator is swept by a task of its own, so that a slow coordinator delays only its own groups.
+    There is one task per coordinator, so that a slow coordinator delays only its own groups.
 
     Args:
         changed: called after every change to the store.
@@ -259,7 +268,7 @@ class SweepTier:
         self._sweeps: dict[int, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Sweep the groups of every coordinator until cancelled."""
+        """Run the sweep tasks of all coordinators until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
@@ -267,9 +276,9 @@ class SweepTier:
                 await self._timer.pause_for(min(1.0, self._options.sweep_pause))
 
     async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator in a loop until it has no groups.
+        """Read the groups of one coordinator again and again, until it coordinates no groups.
 
-        The sweep rate is divided among the coordinators.
+        All coordinators together read as many groups per second as the sweep rate allows.
         """
         options = self._options
         while groups := sweep_order(self._store.by_listing, node):
@@ -278,7 +287,7 @@ class SweepTier:
                 began = self._timer.now()
                 batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
                 read = not batch or await self._read(batch)
-                # After a failure, pause the requests to this broker before reading the next batch.
+                # If the coordinator did not answer, wait longer before the next batch.
                 pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
                 await self._timer.pause_for(pause - (self._timer.now() - began))
             await self._timer.pause_for(options.sweep_pause - (self._timer.now() - started))
@@ -288,7 +297,10 @@ class SweepTier:
         return sweep_rate(self._options, len(self._store.groups))
 
     async def _read(self, groups: Sequence[str]) -> bool:
-        """Read a batch. Returns False if the coordinator did not answer at all, not even with an error code."""
+        """Read a batch of groups and store their summaries.
+
+        Returns False if the coordinator did not answer at all, not even with an error code.
+        """
         listed = {group: self._store.groups[group] for group in groups}
         memberless = {group for group, row in listed.items() if listed_without_members(row)}
         try:
@@ -324,11 +336,11 @@ class SweepTier:
 
 
 class DetailTiers:
-    """Runs all polling loops that read more than lists: the view, the sweep, health verdicts and retention times.
+    """Runs all loops except that of the lists: selected and visible groups, sweep, health verdicts and retention times.
 
     Args:
-        changed: called after changes to the store that the user may be waiting for.
-        changed_in_background: called after other changes to the store.
+        changed: called when data of selected or visible groups changed, for which the user may be waiting.
+        changed_in_background: called when summaries of the sweep or health verdicts changed.
     """
 
     def __init__(
@@ -347,7 +359,6 @@ class DetailTiers:
         self._sweep = SweepTier(admin, store, options, timer, changed_in_background)
 
     async def run(self) -> None:
-        """Run all tiers until cancelled."""
         async with asyncio.TaskGroup() as tiers:
             for tier in (self._view, self._sweep, self._health, self._retention):
                 tiers.create_task(tier.run())
@@ -358,5 +369,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group as long as it is selected. None: read no configs."""
+        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
         self._view.want_configs(group)

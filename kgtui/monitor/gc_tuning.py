@@ -1,11 +1,13 @@
-"""Keeps Python's garbage collector from stopping the event loop in a cluster with many groups.
+"""Tuning of Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
 With 100,000 groups, a full collection takes up to 0.2 s, because it visits every mapping and list of groups. A
-collection of young objects takes 10 to 20 ms, because each poll creates many. Therefore the collector is off while a
-poll is stored. With many groups it stays off. The objects of the first load are frozen (`gc.freeze`). The objects that
-are created for every group after that are untracked, because they are never part of a cycle. Only a few cycles are left
-for the collector, from exceptions, layouts and closed dialogs. They are collected when memory has grown, and the
-objects that survive are frozen. A collection of all objects runs only while the user is away.
+collection of young objects takes 10 to 20 ms, because each poll creates many objects. Therefore:
+
+- In all clusters, automatic collections are disabled while a poll is stored.
+- With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`), so that no collection
+  visits them. Objects that are created for every group later are untracked, because they are never part of a cycle.
+- Cycles are then left only by exceptions, layouts and closed dialogs. `GcTuning.tidy` collects them when memory has
+  grown, and freezes the objects that remain. It collects all objects only while the user is away.
 
 With many groups, glibc is also configured to return large freed blocks to the system.
 """
@@ -27,10 +29,10 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) in clusters with at least this number of groups."""
 
 _GROWTH = 20_000
-"""When this number of memory blocks (about 2 MB) has been allocated since the last collection, the next one is due."""
+"""Number of memory blocks, allocated since the last collection, after which the next collection runs; about 2 MB."""
 
 _AWAY_AFTER = 60.0
-"""If the view has not changed for this many seconds, the user is considered to be away."""
+"""Time without a change of the view, in seconds, after which the user is considered to be away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time between two collections of all objects, in seconds."""
@@ -46,7 +48,7 @@ glibc allocates larger blocks with `mmap`, so that it can return each of them to
 
 
 class GcTuning:
-    """Switches Python's garbage collector off and on, and runs collections when the user notices them least."""
+    """Disables automatic garbage collections, and runs collections when the user notices them least."""
 
     def __init__(self) -> None:
         self._pauses = 0
@@ -58,10 +60,10 @@ class GcTuning:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Switch the collector off inside the block.
+        """Context manager in which automatic garbage collections are disabled.
 
-        Blocks may overlap; the collector is off until the last of them ends. After that, the collector is switched on
-        again, unless it was off before or objects are frozen because there are many groups.
+        Contexts may overlap. When the last one ends, automatic collections are enabled again, unless they were disabled
+        before the first one began, or stay disabled because the cluster has many groups.
         """
         self._pauses += 1
         self._disable()
@@ -83,13 +85,14 @@ class GcTuning:
             gc.enable()
 
     def freeze_once(self, groups: int) -> None:
-        """Freeze all objects after the first load of many groups. Call it once the groups are on the screen.
+        """Freeze all objects after the first load of many groups, and disable automatic collections from then on.
 
-        Objects that are garbage are frozen too, because finding them now takes a full collection, which would delay the
-        user. `tidy` frees them later.
+        Call this after the groups were drawn. Only the first call with enough groups has an effect. Garbage is frozen
+        too, because finding it would take a full collection, for which the user would have to wait. `tidy` frees it
+        later.
 
         Args:
-            groups: number of groups. With few groups, this method does nothing.
+            groups: number of groups in the cluster.
         """
         if not self._frozen and groups >= _FREEZE_FROM:
             self._frozen = True
@@ -100,7 +103,9 @@ class GcTuning:
             _begin_to_untrack()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Run a collection if memory has grown. While the user is away, collect all objects from time to time.
+        """Run a collection if memory has grown. While the user is away, collect all objects every ten minutes.
+
+        This has no effect before `freeze_once` has frozen objects.
 
         Args:
             now: current time, in seconds of any clock.
@@ -121,8 +126,7 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # Run this in a thread, because it takes milliseconds. It releases Python's global lock, so the event loop
-            # keeps running.
+            # This takes milliseconds, so it runs in a thread. ctypes releases the GIL, so the event loop keeps running.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
@@ -137,7 +141,9 @@ _untrack: Callable[[object], None] | None = None
 
 
 def untrack(data: T) -> T:
-    """Remove an object from the garbage collector's tracking, and return the object.
+    """Remove an object from the objects that the garbage collector visits, and return it.
+
+    This has no effect before `GcTuning.freeze_once` has frozen objects.
 
     Args:
         data: a list, a mapping or an object with slots. It must not be part of a cycle. Python may track it again when
@@ -158,7 +164,7 @@ def _begin_to_untrack() -> None:
 
 
 def _return_large_blocks() -> Callable[[int], object] | None:
-    """Make glibc return large blocks to the system when they are freed. Other C libraries are left alone.
+    """Make glibc return large blocks to the system when they are freed. With other C libraries, do nothing.
 
     By default, once a large block has been freed, glibc keeps later blocks of this size in its heap. The responses to
     ListGroups are such blocks. With 100,000 groups, this costs 15 to 20 MB.

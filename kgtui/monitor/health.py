@@ -37,10 +37,13 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition of a group with few partitions."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept for all partitions of one group, and for all groups. A read takes 40 bytes."""
+"""Maximum number of reads that are kept, for all partitions of one group and for all groups together.
+
+A read of one partition takes 40 bytes.
+"""
 
 _MANY_PARTITIONS = 500
-"""A read of more partitions than this is stored in a thread."""
+"""Number of partitions from which on the read of a group is stored in a thread, because it takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
@@ -49,19 +52,21 @@ _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
-"""Maximum fraction of the time for computing verdicts: of all groups together, and of the selected group."""
+"""Maximum fraction of the CPU time that is used to compute verdicts: of all groups together, and of the selected group.
+"""
 
 _CPU_CREDIT = 0.05
-"""Maximum computing time for verdicts, in seconds, that may be saved for later or used in advance."""
+"""Maximum CPU time for verdicts, in seconds, that can be saved up while unused, or used in advance."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""
 
 
 class RetentionTier:
-    """Reads the retention times of the topics of observed groups. Configs change rarely, so they are read rarely.
+    """Reads the retention times of the topics of selected and visible groups.
 
-    If the user may not read the configs of a topic, the next attempt is also made only after `RETENTION_MAX_AGE`.
+    A topic is read again only after `RETENTION_MAX_AGE`, because configs change rarely. This also applies if the read
+    failed, for example because the user has no permission to read the configs of the topic.
 
     Attributes:
         known: the retention times that have been read so far. Verdicts use them.
@@ -114,8 +119,9 @@ class ReadResult(NamedTuple):
     """The result of reading one group once.
 
     Attributes:
-        at: seconds since the epoch.
-        fault: whether some data of the group could not be read.
+        at: time of the read in seconds since the epoch.
+        description, offsets: None if they could not be read, or if the group has no offsets.
+        fault: whether the description or the offsets could not be read completely.
     """
 
     group: str
@@ -200,7 +206,7 @@ class HealthTier:
             self._forget(group)
             return
         history = self._histories.get(group) or ReadHistory()
-        if history.read_at is not None and read.at < history.read_at:  # the replay has gone back in time
+        if history.read_at is not None and read.at < history.read_at:  # the user has gone back in a replay
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history

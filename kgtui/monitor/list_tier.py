@@ -1,4 +1,4 @@
-"""Tier 0: polls the list of groups of every broker. Each broker has its own schedule, so that none delays another."""
+"""Tier 0: polls the group list of every broker. Each broker has its own schedule, so that it cannot delay others."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PendingRemoval:
-    """Groups that are missing in the latest list of a broker, and that may have moved to another broker.
+    """Groups that are missing in the newest list of a broker. They were deleted, or have moved to another broker.
 
     Attributes:
-        node: id of the broker.
-        groups: ids of the groups that no broker has listed since.
-        unasked: ids of the brokers that may coordinate the groups now, and have not been listed since.
+        node: id of the broker that listed the groups before.
+        groups: ids of the groups that no broker has listed since then.
+        unlisted: ids of the brokers that may coordinate the groups now, and have not sent a list since then.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
 
     node: int
     groups: set[str]
-    unasked: set[int]
+    unlisted: set[int]
     broker_left: bool
     since: float
 
@@ -67,39 +67,40 @@ class PendingRemovals:
         """Wait for the list of a broker that is new or has come back, because it may coordinate missing groups."""
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
-            one.unasked.add(node)
+            one.unlisted.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the pending removals. A list that is requested after this call can decide them."""
+        """Return the pending removals, to pass them to `broker_listed` with the next list that is requested."""
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
-        """Update the pending removals after a broker was listed.
+        """Update the pending removals after a broker has sent its list.
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: the result of `pending` from just before the list was requested.
+            asked_about: result of `pending` just before the list was requested. The list shows nothing about groups
+                that were missing only later.
         """
         self._silent.discard(node)
         for one in self._pending:
             one.groups.difference_update(groups)
         for one in asked_about:
-            one.unasked.discard(node)
+            one.unlisted.discard(node)
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """If a broker does not answer, stop waiting for its list after the grace period.
+        """Note that a broker did not answer. The removals wait for its list only until `REMOVAL_GRACE` is over.
 
-        Groups of a broker that has left the cluster are kept longer.
+        Groups of a broker that has left the cluster are an exception: they are kept until all brokers have sent lists.
         """
         self._silent.add(node)
         self._settle()
 
     def broker_left(self, node: int) -> None:
-        """Stop waiting for a broker that has left the cluster, because it cannot coordinate anything."""
+        """Stop waiting for the list of a broker that has left the cluster, because it coordinates no groups."""
         self._silent.discard(node)
         for one in self._pending:
-            one.unasked.discard(node)
+            one.unlisted.discard(node)
         self._settle()
 
     def _settle(self) -> None:
@@ -111,17 +112,17 @@ class PendingRemovals:
                 self._store.drop_broker(one.node)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Whether a removal is decided, so that no further list can change it."""
-        if one.broker_left or not one.unasked <= self._silent:
-            return not one.unasked
-        return not one.unasked or self._now() - one.since >= REMOVAL_GRACE
+        """Return whether to remove the groups now, because no list is left for which the removal has to wait."""
+        if one.broker_left or not one.unlisted <= self._silent:
+            return not one.unlisted
+        return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE
 
 
 class ListTier:
-    """Follows the brokers of the cluster, and polls the list of each one.
+    """Reads the brokers of the cluster from its metadata at an interval, and polls the group list of each broker.
 
     Args:
-        timer: the interval, pauses and refreshes, which all polling loops share.
+        timer: the timer that all polling loops share.
         gc: keeps the garbage collector off while a list is stored.
         changed: called after every change to the store.
     """
@@ -149,7 +150,7 @@ class ListTier:
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
-        """Follow the cluster and poll its brokers until cancelled."""
+        """Read the metadata and poll all brokers until cancelled."""
         failures = 0
         options = self._options
         try:
@@ -167,9 +168,9 @@ class ListTier:
             await asyncio.gather(*self._polls.values(), return_exceptions=True)
 
     async def _follow_cluster(self) -> bool:
-        """Read the metadata, poll new brokers, and stop polling brokers that have left.
+        """Read the metadata, start to poll new brokers, and stop to poll brokers that have left the cluster.
 
-        Return False if reading failed.
+        Returns False if the metadata could not be read.
         """
         try:
             cluster = await self._admin.cluster(timeout=self._options.timeout)
@@ -207,7 +208,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    # Read the metadata now: if the broker has left the cluster, its groups have moved.
+                    # Read the metadata at once, because the broker may have left the cluster.
                     self._wake.set()
             else:
                 failures = 0
@@ -231,17 +232,21 @@ class ListTier:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
-        # When a broker comes back, compare its first list with the store, because the feed has no earlier list to
-        # compare with.
+        # The feed has no earlier list with which it could compare the first list of a broker. So this list is compared with
+        # the store, to find groups that are missing after the broker left the cluster and came back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            self._wake.set()  # a new broker may coordinate the missing groups now
+            self._wake.set()  # read the metadata, because a new broker may coordinate the missing groups now
 
     def _pause(self, node: int, took: float, failures: int) -> float:
-        """Return the number of seconds until the next poll.
+        """Return the pause before the next poll of a broker, in seconds.
 
-        It is higher after a slow response, and increases after each failure.
+        The pause is longer if the last response was slow, and becomes longer with each consecutive failure.
+
+        Args:
+            took: duration of the last poll in seconds.
+            failures: number of consecutive polls that failed.
         """
         options = self._options
         if failures:
@@ -258,7 +263,7 @@ class ListTier:
 
     @property
     def complete(self) -> bool:
-        """Whether every broker of the cluster has been listed at least once."""
+        """Whether every broker of the cluster has sent at least one list."""
         return bool(self._polls) and self._listed >= self._polls.keys()
 
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Maximum time, in seconds, that the list of one broker waits for the lists of other brokers before it is published."""
+"""Time for which a new list waits before it is published, in seconds, while lists of other brokers are under way."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Summaries of the sweep and health verdicts are published this many times less often than other changes.
+"""Factor by which the time between two snapshots is longer if only summaries of the sweep or health verdicts changed.
 
-They are rarely visible or change slowly, and the screen has to process every snapshot.
+Such changes are rarely visible or slow, and the screen has to process every snapshot.
 """
 
 _FIRST_DRAW = 1.0
@@ -92,8 +92,8 @@ class Monitor:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Poll until cancelled. Failures are never raised; they are faults in the snapshots."""
-        # The first snapshot waits for the first lists, because a snapshot without groups is of no use.
+        """Poll until cancelled. Errors of the cluster are not raised, but are faults in the snapshots."""
+        # This delays the first snapshot until the first lists have arrived, because without groups it would be useless.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -132,7 +132,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group as long as it is selected. None: read no configs."""
+        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -158,15 +158,15 @@ class Monitor:
         self._timer.resume()
 
     def refresh(self) -> None:
-        """Poll once now, even while paused."""
+        """Poll at once. While polling is paused, poll exactly once."""
         self._timer.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval, within the limits of the polling policy."""
+        """Set the interval. It is limited to `SHORTEST_INTERVAL` and `LONGEST_INTERVAL` of the polling policy."""
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that were just deleted, without waiting for the next list of every broker."""
+        """Remove groups that were just deleted, without waiting for the next lists of all brokers."""
         self._store.forget(groups)
         self._publish_soon(0.0)
 
@@ -207,8 +207,7 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Collect garbage only after the first frame has been drawn and the keys that were pressed meanwhile have been
-        # handled.
+        # Garbage is collected only later, after the screen has been drawn and has handled the keys that were pressed.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

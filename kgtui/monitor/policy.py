@@ -1,6 +1,6 @@
 """The polling policy: which groups are read, how often, how many at once, and when the time between two reads is a gap.
 
-The monitor of the screen, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
+The values are used by the screen's monitor, the recorder, `kgtui check` and `kgtui ls --watch`. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -25,40 +25,41 @@ LONGEST_INTERVAL = 300.0
 """Maximum interval between two lists of a broker that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""When the time between two reads of a group on the screen is a gap.
+"""Rule for when the time between two reads of a group on the screen is a gap.
 
-Gaps occur because groups out of view are not read.
+Gaps occur because groups are not read while they are out of view.
 """
 
 ABANDON_AFTER = 0.25
-"""After another group is selected, a running read of the earlier group is cancelled after this many seconds."""
+"""Time for which a running read of the selected group may continue after another group was selected, in seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""While a key is held down, reads wait for the view to stop moving, but at most for this many seconds."""
+"""Maximum time, in seconds, that reads wait until the view no longer changes, for example while a key is held down."""
 
 REMOVAL_GRACE = 10.0
-"""Maximum time, in seconds, that a missing group is kept while a broker that may have it does not answer.
+"""Maximum time, in seconds, that a missing group is kept while a broker that may coordinate it does not answer.
 
-Kafka's `broker.session.timeout.ms` is 9 s by default.
+After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assigns the groups of a dead broker to others.
 """
 
 REPLAY_INTERVAL = 2.0
 """Interval between two reads while the screen replays a recording, in seconds.
 
-The recorded data rarely changes sooner.
+A shorter interval would only read the same recorded poll more often.
 """
 
 SWEEP_RATE_HALVED_AT = 35_000
-"""With this number of groups, the background sweep reads half as many groups per second as `sweep_rate` allows."""
+"""Number of groups with which the background sweep reads half of `MonitorOptions.sweep_rate` groups per second."""
 
 NO_SWEEP = 0.001
-"""A `sweep_rate` so low that there is practically no sweep.
+"""Value of `MonitorOptions.sweep_rate` that practically disables the sweep.
 
-The recorder uses it, because it reads the groups itself.
+`kgtui record` uses it, because the recorder reads all groups itself.
 """
 
 RETENTION_MAX_AGE = 600.0
-"""The retention time of a topic is read again after this many seconds, because configs change rarely."""
+"""Time after which the retention time of a topic is read again, in seconds. It is long, because configs change rarely.
+"""
 
 RETENTION_PAUSE = 2.0
 """Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
@@ -102,9 +103,9 @@ class MonitorOptions:
 
 
 def sweep_rate(options: MonitorOptions, groups: int) -> float:
-    """Return the number of groups per second that the sweep reads.
+    """Return how many groups the sweep reads per second, from all brokers together.
 
-    With more groups it is lower, because listing them costs more.
+    The rate is lower in clusters with more groups, because polling their lists costs the brokers more.
     """
     return options.sweep_rate / (1 + groups / SWEEP_RATE_HALVED_AT)
 
@@ -130,10 +131,10 @@ RECORD_INTERVAL = 10.0
 """Interval between two polls while recording, in seconds."""
 
 RECORD_DESCRIBE_INTERVAL = 120.0
-"""While recording, every group is described at least once in this many seconds."""
+"""Maximum time between two descriptions of the same group while recording, in seconds."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum time limit of one poll while recording, in seconds. It applies even if the interval is shorter."""
+"""Minimum timeout of one poll of the recorder, in seconds. With a longer interval, the interval is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time that the recorder waits for the first list of every broker, in seconds."""
@@ -145,7 +146,7 @@ RECORD_LOG_BATCH = 4_000
 """Number of partitions whose log bounds the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""When the time between two polls of the recorder is a gap."""
+"""Rule for when the time between two polls of the recorder is a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
 """States in which the members do not change. None is included, because brokers before 2.6 do not list states."""
@@ -156,14 +157,14 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the ids of the groups that the recorder describes in one poll.
 
-    A group is described when its members may have changed, and about every `interval` seconds in any case, because a
-    list does not say who the members are. The groups are spread over the polls of the second half of the interval.
+    A group is described if its listing has changed, or if its state shows that its members may be changing. It is also
+    described at least every `interval` seconds, because a listing does not show the members.
 
     Args:
-        listings: the newest listing of every group.
-        described: the listing with which a group was last described, and when.
-        now: seconds of the same clock as in `described`.
-        interval: seconds.
+        listings: group → newest listing.
+        described: group → listing and time at its last description, for groups that were described.
+        now: current time in seconds, of the same clock as the times in `described`.
+        interval: maximum time between two descriptions of a group, in seconds.
     """
     due: set[str] = set()
     for group, listing in listings.items():
@@ -171,7 +172,9 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        spread = hash(group) % 64 / 64  # Vary the time per group, so that not all groups are due in the same poll.
+        # The time is between half the interval and the interval, depending on the group id, so that not all groups are
+        # described in the same poll.
+        spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
     return due
@@ -189,7 +192,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest interval that `kgtui check` accepts, in seconds."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""When the time between two reads of `kgtui check` is a gap: for a live cluster, and for a recording."""
+"""Rule for when the time between two reads of `kgtui check` is a gap, in a live cluster and in a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Time limit of one read of `kgtui check`, in seconds. A shorter limit for the whole command has priority."""

@@ -1,4 +1,4 @@
-"""The timer that all polling loops of a monitor share: the interval, pauses, and refreshes."""
+"""The timer that all polling loops of a monitor share. It has the interval, and can be paused and refreshed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Interval and pauses of a monitor.
+    """The timer of a monitor: polling loops wait with `pause_for`, and the monitor can pause, resume and refresh them.
 
     Args:
-        interval: seconds between polls.
-        now: returns seconds since the epoch.
+        interval: time between two polls in seconds.
+        now: returns the current time in seconds since the epoch.
         recorded_at: in a replay, returns the time of the recorded data in seconds since the epoch; None for live data.
     """
 
@@ -37,7 +37,7 @@ class PollTimer:
         return not self._running.is_set()
 
     def pause(self) -> None:
-        """Start no more reads. Reads that have begun are completed."""
+        """Pause all polling loops before their next reads. Reads that have begun are completed."""
         self._running.clear()
 
     def resume(self) -> None:
@@ -46,7 +46,7 @@ class PollTimer:
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval, within the limits of the polling policy."""
+        """Set the interval, limited to `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`, and read at once."""
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
@@ -59,9 +59,9 @@ class PollTimer:
         waiting.set()
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> None:
-        """Wait until the time is over, `refresh` is called, or `wake` is set.
+        """Wait until `seconds` have passed, `refresh` is called, or `wake` is set.
 
-        While polling is paused, the time alone does not end the wait.
+        If polling is paused when the time has passed, the wait continues until polling is resumed.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since")
-"""Attributes that all snapshots share with the store. They are not copied, because 100,000 entries take too long."""
+"""Attributes that all snapshots share with the store. They are not copied, because 100,000 entries would take long."""
 
 _SORT_BELOW = 8
-"""If a sorted list has fewer ids per change than this, sorting is faster than inserting the changes by bisection."""
+"""Number of ids per change below which a list is sorted again; with more ids, inserting by bisection is faster."""
 
 
 class Store:
@@ -88,11 +88,11 @@ class Store:
                     self._relist(group, listing, joined, left, None if first else now)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
-        finally:  # This also runs after a cancellation, when the broker has left the cluster.
+        finally:  # also after a cancellation, because `groups` already has some of the changes
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
-        """Remove groups that a broker no longer lists. Groups that another broker coordinates now are not removed."""
+        """Remove groups that a broker no longer lists, except for groups that another broker has listed since."""
         known = self.groups
         self.forget([group for group in groups if group in known and known[group].coordinator == node])
 
@@ -106,7 +106,7 @@ class Store:
         self._move({}, left)
 
     def coordinated_by(self, node: int) -> set[str]:
-        """Return the ids of the groups that this broker was the last to list."""
+        """Return the ids of the groups that this broker coordinates, according to the newest list of each group."""
         lists = (ids for listing, ids in self.by_listing.items() if listing.coordinator == node)
         return {group for ids in lists for group in ids}
 
@@ -131,7 +131,7 @@ class Store:
             self._stale.add("state_since")
 
     def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the stored string that is equal to a group id, so that 100,000 ids are not stored twice."""
+        """Return the string object that is already stored for a group id, so that 100,000 ids are not stored twice."""
         ids = self.by_listing.get(listing, ())
         at = bisect_left(ids, group)
         return ids[at] if at < len(ids) and ids[at] == group else group
@@ -151,7 +151,7 @@ class Store:
         """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
-            # Meanwhile, another broker may have listed a group that moved to it.
+            # Groups are left out if another broker, to which they moved, has listed them in the meantime.
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
             if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
@@ -205,11 +205,11 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Compute and store the summary of a group. Returns it, or None if the group no longer exists.
+        """Compute and store the summary of a group, and return it. Returns None if the group no longer exists.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group was not described because the list says that it has no members.
+            memberless: whether the group was not described, because its listing shows that it has no members.
         """
         if group not in self.groups:
             return None
@@ -255,10 +255,11 @@ class Store:
             part.popitem(last=False)
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
-        """Store why a group could not be read.
+        """Store the fault because of which a group could not be read.
 
         Args:
-            parts: attributes of the store, such as `details`, whose earlier value for the group gets the fault.
+            parts: attributes of the store, such as `details`. Their earlier values for the group are kept, and are
+                marked with the fault.
         """
         if group not in self.groups:
             return
@@ -272,7 +273,10 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store why the configs of a group could not be read. Earlier configs are kept and marked with the fault."""
+        """Store the fault because of which the configs of a group could not be read.
+
+        Earlier configs are kept, and are marked with the fault.
+        """
         if group not in self.groups:
             return
         last = self.configs.get(group)
@@ -299,8 +303,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `copy` of a mapping with 100,000 entries takes a tenth of the time of `dict()` if entries were removed.
-            # It gets slower with every removal, which is why `groups` is recreated above.
+            # `copy` takes a tenth of the time of `dict()` for a mapping from which entries were removed. But it gets
+            # slower with every removed entry, so `groups` is recreated above.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

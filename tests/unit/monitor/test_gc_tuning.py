@@ -1,4 +1,4 @@
-"""Tuning the garbage collector for many groups, and restoring its original settings."""
+"""`GcTuning` delays garbage collections in clusters with many groups, and can restore the original settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tuning() -> Iterator[GcTuning]:
 
 @pytest.fixture
 def passes() -> Iterator[list[int]]:
-    """Record the generation of every collection."""
+    """Return a list to which the generation of every collection is added."""
     generations: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -51,7 +51,7 @@ def test_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
     assert gc.isenabled()
 
 
-def test_many_groups_are_collected_only_after_memory_has_grown(tuning: GcTuning, passes: list[int]) -> None:
+def test_with_many_groups_only_memory_growth_starts_a_collection(tuning: GcTuning, passes: list[int]) -> None:
     tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -96,8 +96,8 @@ def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
     assert reference() is None
 
 
-def test_a_collector_enabled_by_the_program_is_paused_again(tuning: GcTuning) -> None:
-    """The program itself enables the collector once its screen is complete. The next pause disables it again."""
+def test_a_collector_enabled_by_the_program_is_disabled_again(tuning: GcTuning) -> None:
+    """The program enables the collector itself once its screen is complete. The next pause must disable it again."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

@@ -29,7 +29,7 @@ T0 = 1_000_000.0
 
 
 class Bench:
-    """A health tier and a retention tier, on a clock that the test moves."""
+    """A health tier and a retention tier, with a clock that the test sets."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
         self.now = T0
@@ -56,7 +56,13 @@ class Bench:
         self.tier.take(ReadResult(group, self.now, description, offsets, fault=False))
 
     async def watch(self, seconds: float, *, rate: int = 10, position: int | None = None, group: str = "g") -> None:
-        """Simulate reads of the group every 2 s. The group keeps up, or its committed offset stays at `position`."""
+        """Simulate reads of a group every 2 s, while records are written.
+
+        Args:
+            seconds: duration of the simulation.
+            rate: records written per second.
+            position: committed offset, which does not move; None if the group always reads all records.
+        """
         end = self.now + seconds
         while self.now < end:
             log_end = round((self.now - T0) * rate) + 1_000
@@ -236,7 +242,7 @@ async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
 
 @pytest.fixture
 async def bench_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    """The test objects with a retention tier that does not pause before it reads."""
+    """Return a bench whose retention tier is running, and does not pause before it reads."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     bench = Bench()
     task = asyncio.create_task(bench.retention.run())

@@ -69,7 +69,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the snapshot is shown, a key press would have to wait for both."""
+    """If garbage were collected before the frame is drawn, a key press would have to wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -92,7 +92,7 @@ async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pyte
 
 
 async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedAdmin) -> None:
-    """The time between two snapshots makes no difference."""
+    """It waits for the first list of every broker, but not for `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -174,7 +174,7 @@ async def test_a_silent_broker_affects_only_its_own_groups(admin: ScriptedAdmin)
 
 @pytest.fixture
 def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
-    """A cluster in which broker 2 lists its groups but answers no other request."""
+    """Return a cluster in which broker 2 lists its groups, but never answers requests to describe groups."""
     describe = admin.describe_groups
 
     async def describe_groups(
@@ -292,7 +292,9 @@ async def test_moving_groups_never_disappear(admin: ScriptedAdmin) -> None:
     assert always_there
 
 
-async def test_a_returning_broker_may_have_lost_groups(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_groups_missing_after_a_broker_returns_are_removed(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(list_tier, "REMOVAL_GRACE", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)

@@ -1,4 +1,4 @@
-"""A group is removed only when it is certain that no other broker coordinates it."""
+"""A missing group is removed only after every other broker that may coordinate it has sent a list without it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def store() -> Store:
     return store
 
 
-def test_a_deleted_group_is_removed_after_every_broker_was_asked(store: Store) -> None:
+def test_a_deleted_group_is_removed_after_every_broker_was_listed(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -75,7 +75,7 @@ def test_a_returning_broker_keeps_its_groups(store: Store) -> None:
     assert 1 in store.brokers
 
 
-def test_a_joining_broker_is_asked_before_removal(store: Store) -> None:
+def test_a_joining_broker_must_be_listed_before_a_removal(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

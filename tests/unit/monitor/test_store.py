@@ -1,4 +1,4 @@
-"""The store of the monitor: lists, details, faults and snapshots."""
+"""The store keeps the newest lists, details and faults of groups, and its snapshots never change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_any_sequence_of_lists_gives_the_right_groups(
+def test_groups_agree_with_the_lists_after_any_sequence_of_lists(
     few: int, history: list[tuple[int, dict[str, str], bool]]
 ) -> None:
     async def run() -> None:
@@ -63,7 +63,7 @@ async def _take(store: Store, node: int, delta: ListingDelta) -> None:
 
 
 def _check(store: Store) -> Snapshot:
-    """Make a snapshot, check that its two mappings contain the same groups, and return it."""
+    """Make a snapshot, check that `groups` and `by_listing` contain the same groups, and return the snapshot."""
     snapshot = store.snapshot()
     by_id = {group: listing for listing, ids in snapshot.by_listing.items() for group in ids}
     assert by_id == snapshot.groups
@@ -138,7 +138,7 @@ async def test_a_repeatedly_listed_id_is_stored_once() -> None:
     assert len(kept) == 3
 
 
-async def test_a_state_has_a_start_only_if_it_was_observed() -> None:
+async def test_state_since_is_set_only_if_the_change_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -174,7 +174,7 @@ async def test_only_details_of_the_newest_groups_are_kept() -> None:
     assert list(store.snapshot().details) == ["b", "c"]
 
 
-async def test_a_removed_group_leaves_nothing_behind() -> None:
+async def test_all_data_of_a_removed_group_is_removed() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     store.put_summary("a", 100.0)
