@@ -23,7 +23,7 @@ class Browser:
     """Starts a new browser process with a new profile for each page.
 
     Args:
-        folder: an empty folder, for profiles and pictures.
+        folder: an empty folder, into which profiles and screenshots are written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,10 @@ class Browser:
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:
-    """Return red, green and blue of the top left pixel of a PNG. No PNG filter changes the first pixel of the image."""
+    """Return red, green and blue of the top left pixel of a PNG.
+
+    The row filters of PNG need not be decoded, because they store the first pixel of an image unchanged.
+    """
     at, data, colours = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)

@@ -1,4 +1,4 @@
-"""Simulated clusters and running programs that tests share."""
+"""Fixtures of the end-to-end tests: simulated clusters, terminals, and running programs that several tests use."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ SIZES = ((120, 40), (80, 24))
 
 @pytest.hookimpl(tryfirst=True)  # This hook must run before xdist reads the `xdist_group` marks.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests, and run all tests of a module in one xdist worker, so that they share one running program."""
+    """Add the mark `e2e` to all tests of this folder, and put the tests of a module into one xdist group.
+
+    The tests of a module then run in one xdist worker and use the same running program.
+    """
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # The wide screen is left to the full run, because odd ids are more likely to break the narrow screen.
+            # Ids with control characters are more likely to break the narrow screen. The tests of the wide screen
+            # therefore run only in the full run.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
@@ -50,7 +54,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """The screen on `cluster`, which is started once per module and terminal size."""
+    """The running program with the screen of `cluster`. It is started once per module and terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
@@ -59,6 +63,6 @@ def running(
 
 @pytest.fixture
 def ui(running: Ui) -> Ui:
-    """The screen on `cluster`, in the state after its start."""
+    """The running program with the screen of `cluster`, in the same state as after its start."""
     running.restore_start_state()
     return running

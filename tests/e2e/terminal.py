@@ -63,17 +63,23 @@ def clean_environment(folder: Path) -> dict[str, str]:
 
 
 class Terminal:
-    """A shell in a terminal.
+    """A shell in a terminal of tmux.
 
     Attributes:
-        folder: home folder of the programs; `state` is where they keep audit log and backups.
-        size: columns and rows at the start.
+        folder: home folder of the programs in the terminal.
+        size: columns and rows of the terminal when it is started.
     """
 
     def __init__(
         self, folder: Path, *, size: tuple[int, int] = (120, 40), environment: Mapping[str, str] | None = None
     ) -> None:
-        """A terminal of `size` columns and rows; `environment` is added to `clean_environment`."""
+        """Describe a terminal, which is started as a context manager.
+
+        Args:
+            folder: home folder of the programs in the terminal.
+            size: columns and rows.
+            environment: environment variables in addition to those of `clean_environment`.
+        """
         self.folder = folder
         self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
@@ -81,7 +87,7 @@ class Terminal:
 
     @property
     def state(self) -> Path:
-        """Path of the state folder."""
+        """Path of the state folder, with the audit log and the backups."""
         return self.folder / "state"
 
     @property
@@ -104,7 +110,7 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         socket = Path(self._asked("socket_path"))
-        # The programs in the terminal get SIGHUP, as when a user closes a terminal window.
+        # When the tmux server ends, the programs in its terminal get SIGHUP, as when a user closes a terminal window.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
@@ -121,7 +127,7 @@ class Terminal:
         self.keys("Enter")
 
     def type(self, text: str) -> None:
-        """Type a text."""
+        """Type text without pressing enter."""
         self._tmux("send-keys", "-l", "--", text)
 
     def keys(self, *names: str) -> None:
@@ -163,22 +169,26 @@ class Terminal:
         return self._asked("pane_title")
 
     def clipboard(self) -> str:
-        """Return the text that was copied last with the clipboard sequence of the terminal; empty if none was."""
+        """Return the text that was last copied with the clipboard sequence (OSC 52); `""` if nothing was copied."""
         shown = subprocess.run(
             ["tmux", "-L", self._name, "show-buffer"], check=False, capture_output=True, timeout=TIMEOUT
         )
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until a text is on the screen, or a function of the screen returns true; return the screen.
+        """Wait until a text is on the screen, and return the screen.
+
+        Args:
+            expected: the text, or a function that gets the screen and returns whether it is as expected.
+            timeout: maximum time to wait, in seconds.
 
         Raises:
-            AssertionError: the time is over; the message has the screen.
+            AssertionError: the screen was not as expected within this time. The message contains the screen.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:
             what = repr(expected) if isinstance(expected, str) else "the expected state"
-            raise AssertionError(f"{what} did not come within {timeout:g} s. The screen:\n{self._framed()}")
+            raise AssertionError(f"{what} did not appear within {timeout:g} s. The screen:\n{self._framed()}")
         return screen
 
     def wait_until_gone(self, text: str, timeout: float = TIMEOUT) -> str:
@@ -199,7 +209,7 @@ class Terminal:
         shell = self._asked("pane_pid")
         children = subprocess.run(["pgrep", "-P", shell], check=False, capture_output=True, text=True).stdout.split()
         if not children:
-            raise AssertionError(f"nothing runs. The screen:\n{self._framed()}")
+            raise AssertionError(f"the shell runs no program. The screen:\n{self._framed()}")
         return int(children[0])
 
     def signal(self, number: signal.Signals) -> None:
@@ -216,17 +226,17 @@ class Terminal:
         return int(self._prompt() or -1)
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Check that the terminal has the same state as before the program, which has ended.
+        """Check that the program, which has ended, has restored the state of the terminal.
 
         Args:
-            allowed: lines that the program may leave on the screen; none by default.
+            allowed: lines that the program may leave on the screen.
 
         Raises:
-            AssertionError: something differs; the message says what.
+            AssertionError: the state of the terminal differs. The message says what differs.
         """
         assert self._asked("alternate_on") == "0", "still on the alternate screen"
         assert self._asked("cursor_flag") == "1", "the cursor is hidden"
-        assert self._asked("mouse_any_flag") == "0", "the mouse is still taken"
+        assert self._asked("mouse_any_flag") == "0", "the program still receives mouse events"
         left = [line for line in self.screen_and_history().splitlines() if line.strip() and not _PROMPT.match(line)]
         assert left == list(allowed), f"left behind on the terminal: {left}"
         self.enter("stty -a")

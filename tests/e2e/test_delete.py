@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
     from tests.e2e.terminal import Terminal
 
-EMPTY = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""A group to delete on a screen of each width."""
+EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
+"""Width of the screen → id of the Empty group that the test on this screen deletes."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
-    """Return the entries of the audit log about a group, in order."""
+    """Return the entries of the audit log about a group, oldest first."""
     (log,) = ui.terminal.state.glob("audit*")
     written = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [json.dumps(record) for record in written if group in json.dumps(record)]
@@ -31,7 +31,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     Afterwards, backup and audit log exist, and the group is gone.
     """
     terminal = ui.terminal
-    group = EMPTY[terminal.size[0]]
+    group = EMPTY_GROUPS[terminal.size[0]]
     ui.select(group)
     terminal.keys("d")
     screen = terminal.wait_for("Type its name")
@@ -50,7 +50,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     backups = [path for path in (terminal.state / "backups").rglob("*") if path.is_file()]
     assert any(group in path.read_text(encoding="utf-8") for path in backups)
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_cancelled_dialog_changes_nothing(ui: Ui) -> None:
@@ -62,7 +62,7 @@ def test_cancelled_dialog_changes_nothing(ui: Ui) -> None:
     ui.terminal.wait_until_gone("Type its name")
     assert "1 shown" in ui.terminal.screen()
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
@@ -71,10 +71,10 @@ def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.terminal.wait_for("stop them first")
     assert "Type its name" not in ui.terminal.screen()
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
-def test_marked_groups_share_one_plan(ui: Ui) -> None:
+def test_marked_groups_are_confirmed_together_by_their_number(ui: Ui) -> None:
     """The plan lists allowed and refused groups separately. To confirm, the user types the number of allowed groups."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)
@@ -88,7 +88,7 @@ def test_marked_groups_share_one_plan(ui: Ui) -> None:
     terminal.wait_until_gone("Type the number of groups")
     terminal.keys("*")
     terminal.wait_until_gone("marked")
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_b
     ui.terminal.keys("Escape")
     ui.terminal.wait_until_gone("Type its")
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_read_only_screen_offers_no_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:

@@ -39,10 +39,10 @@ def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProc
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """With `setsid`, in a container or under another tool, no signal reports that the terminal is gone.
+    """A program without a controlling terminal, for example in a container, gets no signal when its terminal closes.
 
-    The program must not read end of file
-    forever, nor wait forever to write frames that are no longer read.
+    The program must notice that its terminal is gone. It must neither read end of file in a loop nor wait forever to
+    write to the terminal.
     """
     here, there = pty.openpty()
     program = subprocess.Popen(
@@ -95,7 +95,7 @@ def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
 
 
 def test_closed_pipe_ends_ls_quietly(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """If the reader exits early, as in `ls | head`, there is no error, however much was left to read."""
+    """If the reader of the pipe exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0
     assert "GROUP" in terminal.screen()

@@ -24,10 +24,10 @@ FOUND = {
     "long.x": hostile_group_ids()[-2],
     "longest.y": hostile_group_ids()[-1],
 }
-"""Filter that finds the group → id of the group."""
+"""Filter expression → id of the only group that matches it."""
 
-ACTING = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
-"""Characters that must never reach the terminal."""
+CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
+"""Characters that kgtui must not write to the terminal as part of an id, because terminals act on them."""
 
 
 def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
@@ -37,7 +37,7 @@ def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
     screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")
     terminal.keys("End")
     screen += terminal.wait_for(r"\u202egnp.exe")
-    assert not set(ACTING) & set(screen)
+    assert not set(CONTROL_CHARACTERS) & set(screen)
     assert terminal.title != "new title"
     terminal.keys("b")
     terminal.wait_for(" by type, state")
@@ -47,7 +47,7 @@ def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", FOUND)
 def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """Copying puts the exact id on the clipboard, or a command line in which a shell finds the exact id."""
+    """The key `y` copies the exact id, or a quoted form that a shell parses into the exact id."""
     group, terminal = FOUND[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)
@@ -57,14 +57,14 @@ def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -
     terminal.keys("y")
     terminal.wait_for(lambda _: _parsed_by_shell(terminal.clipboard()) == group)
     screen += terminal.wait_for("Copied")
-    assert not set(ACTING) & set(screen)
+    assert not set(CONTROL_CHARACTERS) & set(screen)
     assert terminal.title != "new title"
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def _parsed_by_shell(copied: str) -> str:
-    """Return the id that a shell parses from a copied command, or the copied text if nothing in it is quoted."""
+    """Return the id that a shell parses from copied text. Text without shell quoting is returned unchanged."""
     if not copied.startswith("$'") or not copied.endswith("'"):
         return copied
     printed = subprocess.run(["bash", "-c", f"printf %s {copied}"], capture_output=True, check=True)

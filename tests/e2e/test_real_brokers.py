@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Kinds of live groups, which differ in the RPC that describes them.
+"""Roles of the live groups to test, as keys of `Live`.
 
-Share and streams groups are found by their type.
+Share and streams groups are not in this list, because the test finds them by their type.
 """
 
 
 @pytest.fixture(scope="module")
 def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The screen on the broker with live groups."""
+    """The running program with the screen of the broker with live groups."""
     with Terminal(tmp_path_factory.mktemp("home"), size=(140, 40)) as terminal:
         ui = Ui(terminal, "--interval", "1", "--bootstrap-server", live_431.bootstrap)
         ui.start()
@@ -51,7 +51,7 @@ def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_
         terminal.keys("d")
         terminal.wait_for("stop", PATIENCE)
         assert "Type its name" not in terminal.screen()
-        ui_on_real_broker.drop_filter()
+        ui_on_real_broker.remove_filter()
 
 
 def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker: Ui) -> None:
@@ -67,12 +67,12 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
     terminal.wait_for("1 deleted", PATIENCE)
     terminal.keys("Escape")
     terminal.wait_for("0 shown")
-    ui_on_real_broker.drop_filter()
+    ui_on_real_broker.remove_filter()
     backups = (terminal.state / "backups").rglob("*.jsonl")
     assert any("made-to-be-deleted" in path.read_text(encoding="utf-8") for path in backups)
 
 
-def test_user_without_permissions_sees_which_to_request(secure_broker: Secure, terminal: Terminal) -> None:
+def test_user_without_permissions_sees_the_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("DESCRIBE on Cluster", PATIENCE)
@@ -90,8 +90,8 @@ def test_team_user_sees_only_its_groups(secure_broker: Secure, terminal: Termina
     assert terminal.status() == 0
 
 
-def test_forbidden_topic_is_named(secure_broker: Secure, terminal: Terminal) -> None:
-    """ConsumerGroupDescribe needs DESCRIBE on every topic that the group reads."""
+def test_missing_permission_on_a_topic_is_explained(secure_broker: Secure, terminal: Terminal) -> None:
+    """The user may describe the group but not its topic. ConsumerGroupDescribe needs DESCRIBE on all its topics."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()

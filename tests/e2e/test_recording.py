@@ -1,4 +1,4 @@
-"""Recordings of real 4.3.1 brokers by `kgtui record` as a process: content, file permissions, no secrets."""
+"""Recordings that the program `kgtui record` makes of real 4.3.1 brokers: contents, file permissions, no secrets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, la
 
 
 def test_check_of_the_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
-    """A group without progress is in error once the recording is long enough."""
+    """Groups with lag have made no progress during the recording, so that their verdict must be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

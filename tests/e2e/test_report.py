@@ -1,4 +1,7 @@
-"""The page of `kgtui report` in a real browser: no requests, no scripts from ids, light and dark."""
+"""The page that `kgtui report` writes, in a real browser.
+
+The page sends no requests, runs no scripts that are part of ids, and has a light and a dark color scheme.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def browser(tmp_path: Path) -> Browser:
 
 
 def report_page(tmp_path: Path, *groups: str) -> Path:
-    """A report with one incident of each kind, about groups with these ids."""
+    """Write a report with one incident of each kind and a stopped group for each id of `groups`; return its path."""
     rows = incidents()
     for name in groups:
         bad = {"window_start": NOW, "status": "ERR", "worst": "STOP", "affected": 1, "lag": 7, "bad_since": NOW}

@@ -30,7 +30,7 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
 
 
 def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """All pages of the tree are compared with `kgtui ls`. Ids that fit and need no escapes are shown exactly."""
+    """The tree shows each id of `kgtui ls` that fits into a line and contains no characters that are escaped."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
@@ -41,7 +41,7 @@ def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Pat
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
     names = names_shown(terminal.wait_for("audit.sink"))
-    terminal.keys("NPage")  # This moves the cursor to the last line of the window.
+    terminal.keys("NPage")  # The first page down only moves the cursor to the last visible line.
     for _ in ids:
         if last in names:
             break
@@ -60,14 +60,14 @@ def test_filter_is_typed_and_removed(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert "customers.sync" not in screen
-    ui.drop_filter()
+    ui.remove_filter()
     ui.terminal.wait_for("customers.sync")
 
 
 def test_wrong_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
     """While a filter is invalid, the last valid filter stays active, and a message says what was expected."""
     ui.filter("type:share", shown=6)
-    ui.begin_filter()
+    ui.focus_filter()
     ui.terminal.type("d")
     screen = ui.terminal.wait_for("expected")
     assert "^" in screen
@@ -76,7 +76,7 @@ def test_wrong_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
     ui.terminal.keys("Escape")
     ui.terminal.wait_until_gone("expected")
     assert "6 shown" in ui.terminal.screen()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_every_pane_opens_by_its_key(ui: Ui) -> None:
@@ -88,7 +88,7 @@ def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.pane("6", "share.session.timeout.ms")
     ui.pane("1", "described by")
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_pane_is_maximized_and_restored(ui: Ui) -> None:
@@ -99,7 +99,7 @@ def test_pane_is_maximized_and_restored(ui: Ui) -> None:
     ui.terminal.wait_for("described by")
     ui.terminal.keys("f")
     ui.terminal.wait_for("by type, state")
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
@@ -117,7 +117,7 @@ def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
     ui.terminal.keys("s")
     screen = ui.terminal.wait_until_gone("count-")
     ui.terminal.wait_for(lambda screen: screen.find("flink-savepoint-7") < screen.find("mirror-checkpoints"))
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_nodes_collapse_and_expand(ui: Ui) -> None:
@@ -126,7 +126,7 @@ def test_nodes_collapse_and_expand(ui: Ui) -> None:
     ui.terminal.wait_until_gone("spark-checkpoints")
     ui.terminal.keys("Right")
     ui.terminal.wait_for("spark-checkpoints")
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_marked_groups_are_counted(ui: Ui) -> None:
@@ -135,7 +135,7 @@ def test_marked_groups_are_counted(ui: Ui) -> None:
     ui.terminal.wait_for("3 marked")
     ui.terminal.keys("*")
     ui.terminal.wait_until_gone("marked")
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
@@ -160,7 +160,7 @@ def test_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("C-p")
     ui.terminal.wait_for("Search for commands")
     ui.terminal.type("pause")
-    ui.terminal.wait_for("Stop polling")
+    ui.terminal.wait_for("Pause polling")
     ui.terminal.keys("Down", "Enter")
     ui.terminal.wait_for("PAUSED")
     ui.terminal.keys("p")
@@ -179,11 +179,11 @@ def test_ids_and_commands_are_copied(ui: Ui) -> None:
     ui.terminal.keys("Escape")
     ui.terminal.wait_until_gone("Copied (OSC 52)")
     ui.leave_pane()
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
-    """The screen still works when the terminal shrinks to 60×20 and when it grows again."""
+    """The tree is drawn for each new size, and panes and help work at 60×20."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)
     for size in ((60, 20), (200, 50), (60, 20)):
@@ -201,16 +201,16 @@ def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
     terminal.resize(*terminal.size)
     terminal.wait_for(_fits(*terminal.size))
     terminal.wait_for("spark-checkpoints")
-    ui.drop_filter()
+    ui.remove_filter()
 
 
 def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
-    """Return whether the groups on the screen differ from these groups."""
+    """Return a function that checks whether the screen shows a group that is not in `names`."""
     return lambda screen: names_shown(screen) - names
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:
-    """Return a function that checks that header and footer are in place for this size."""
+    """Return a function that checks whether the screen is drawn for a size: header at the top, footer at the bottom."""
 
     def fits(screen: str) -> bool:
         lines = screen.rstrip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""No cluster, a silent cluster, or another server at the address: the screen names the problem and retries."""
+"""Addresses without a cluster: nothing listens there, or another server does. The screen names the problem."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kgtui.simulator import SimulatorProcess
 
 PATIENCE = 45.0
-"""Maximum time, in seconds, until a cluster that has come up is found.
+"""Maximum time between the start of a cluster and its appearance on the screen, in seconds.
 
-An address that does not answer is tried less and less often, in the end every 30 s.
+The pause between two attempts to connect grows up to 30 s.
 """
 
 
@@ -72,7 +72,7 @@ def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -
 
 @asynccontextmanager
 async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that is no broker, sends `reply` to every request and closes; return its port."""
+    """Run a server that is no Kafka broker and answers each connection with `reply`; yield its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if await reader.read(1):

@@ -1,4 +1,4 @@
-"""The screen in a terminal, with a method for each step that tests repeat."""
+"""Control of a running program in a terminal, with a method for each step that several tests need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HINT = "filter: a word"
 
 
 class Ui:
-    """A running screen; `terminal` is the terminal that it runs in."""
+    """The program's screen, which runs in `terminal`."""
 
     def __init__(self, terminal: Terminal, *arguments: str) -> None:
         self.terminal = terminal
@@ -32,14 +32,14 @@ class Ui:
 
     @property
     def is_in_start_state(self) -> bool:
-        """Return whether the tree is shown without a dialog and without a filter, as after the start."""
+        """Whether the screen shows the tree as after the start: no dialog, no filter, no marks, default grouping."""
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False
         return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
-        """Return to the state after the start, if necessary by starting the program again."""
+        """If the screen differs from the screen after the start, start the program again."""
         if self.is_in_start_state:
             return
         if not self.terminal.at_prompt():
@@ -48,40 +48,41 @@ class Ui:
         self.start()
 
     def filter(self, expression: str, shown: int) -> str:
-        """Set a filter, wait until it shows a number of groups, and return the screen."""
-        self.begin_filter()
+        """Type a filter, wait until `shown` groups match it, accept it, and return the screen."""
+        self.focus_filter()
         self.terminal.type(expression)
-        return self.keep_filter(shown)
+        return self.accept_filter(shown)
 
-    def begin_filter(self) -> None:
+    def focus_filter(self) -> None:
         """Move the focus to the filter bar."""
         self.terminal.keys("/")
         self.terminal.wait_for(lambda _: self._typing)
 
-    def keep_filter(self, shown: int) -> str:
-        """Accept the filter that was typed, once it shows a number of groups; return the screen."""
+    def accept_filter(self, shown: int) -> str:
+        """Wait until `shown` groups match the typed filter, accept the filter, and return the screen."""
         self.terminal.wait_for(f"{shown} shown")
         self.terminal.keys("Enter")
         return self.terminal.wait_for(lambda _: not self._typing)
 
     @property
     def _typing(self) -> bool:
-        """Return whether the filter has the focus, in which case its field has another background than the bar."""
+        """Whether the text field of the filter bar has the focus. The field then has a background of its own."""
         bar = self.terminal.screen_with_colors().split("\n")[1]
         return len(set(re.findall(r"48;[25];[\d;]+", bar))) > 1
 
-    def drop_filter(self) -> None:
+    def remove_filter(self) -> None:
         """Remove the filter."""
         self.terminal.keys("Escape")
         self.terminal.wait_for(HINT)
 
     def select(self, expression: str, part: str = "") -> str:
-        """Select the only group that matches a filter, wait until it is described, and return the screen.
+        """Select the only group that matches a filter, wait until its Overview is complete, and return the screen.
 
-        On a narrow screen, its Overview replaces the tree.
+        On a narrow screen, the Overview replaces the tree.
 
         Args:
-            part: a part of its id as displayed, if the filter itself is no such part.
+            expression: the filter.
+            part: part of the group's id as the screen displays it; by default, `expression` is this part.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")

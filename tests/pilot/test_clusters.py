@@ -34,7 +34,7 @@ REFUSED = Fault("NOT_CONNECTED", "pay-1:9093 refused the connection: nothing lis
 
 
 class Clusters:
-    """Opens scripted clusters by name, and lists which were opened and closed."""
+    """Opens scripted clusters by name, and records the names of the clusters that were opened and closed."""
 
     def __init__(self, tmp_path: Path, choices: tuple[ClusterChoice, ...] = CHOICES) -> None:
         self.tmp_path = tmp_path
@@ -55,7 +55,7 @@ class Clusters:
         )
 
     def session(self, target: Target, **fields: Any) -> Session:
-        """Return a session on a scripted cluster that lists its own closing."""
+        """Return a session on a scripted cluster. When the session is closed, its name is added to `closed`."""
 
         async def close() -> None:
             self.closed.append(target.name)
@@ -83,7 +83,7 @@ def lines(app: KgtuiApp) -> list[str]:
 
 
 async def choose(pilot: Pilot[int], *presses: str) -> None:
-    """Open the dialog, move with some keys, and open the cluster under the cursor."""
+    """Open the cluster dialog, press keys that move its cursor, and open the cluster under the cursor."""
     await pilot.press("c")
     await pilot.pause()
     await pilot.press(*presses, "enter")
@@ -134,7 +134,7 @@ async def test_snapshots_of_a_closed_cluster_are_ignored(tmp_path: Path) -> None
         assert list(main_screen(app).snapshot.groups) == ["new.one"]
 
 
-async def test_a_cluster_that_does_not_answer_is_opened(tmp_path: Path) -> None:
+async def test_unreachable_cluster_can_be_opened_and_left(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,))
     app = clusters.app()
@@ -181,7 +181,10 @@ async def test_the_list_shows_all_columns_and_the_open_cluster(tmp_path: Path) -
 
 
 async def test_hostile_cluster_names_are_harmless(tmp_path: Path) -> None:
-    """A configuration may come from someone else; every name takes one line."""
+    """Control characters in names are escaped, because a user may have copied the configuration from somebody else.
+
+    Each name takes one line.
+    """
     choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -209,7 +212,7 @@ async def test_without_clusters_the_dialog_shows_a_configuration_example(tmp_pat
         assert app.screen is main_screen(app)
 
 
-async def test_the_cluster_action_needs_another_cluster(tmp_path: Path) -> None:
+async def test_cluster_action_is_unavailable_without_other_clusters(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -230,7 +233,7 @@ async def test_the_cluster_action_needs_another_cluster(tmp_path: Path) -> None:
         assert [notice.title for notice in alone._notifications] == ["Cluster: not now"]
 
 
-async def test_configuration_warnings_are_one_notice(tmp_path: Path) -> None:
+async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) -> None:
     session = session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path))
     target = Target("prod-eu", "broker-1:9092", "rde")
     warnings = ("sasl.mechansim is not known", "[/foo] is not known")

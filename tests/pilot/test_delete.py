@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return an ASCII test id of at most 20 characters."""
+    """Return a group id in ASCII, cut to 20 characters, as the name of a test parameter."""
     return ascii(value)[:20]
 
 
 ROLES = {f"kg-{role}": "#888888" for role in ("ok", "warn", "error", "muted", "accent", "stale")}
 
 
-class Host(App[None]):
+class DeleteDialogApp(App[None]):
     """An app that shows only the delete dialog."""
 
     def __init__(self, session: Session, groups: tuple[str, ...]) -> None:
@@ -76,11 +76,11 @@ def folder(tmp_path: Path) -> StateFolder:
 @asynccontextmanager
 async def dialog_on(
     admin: ScriptedAdmin, folder: StateFolder, *groups: str, size: tuple[int, int] = (100, 30)
-) -> AsyncIterator[tuple[Host, Pilot[None]]]:
-    """Run the app with the delete dialog about these groups, after the plan was made."""
+) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
+    """Run an app with the delete dialog for `groups`. The dialog has already made its plan."""
     target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, admin=admin, state_folder=folder)
-    app = Host(session, groups)
+    app = DeleteDialogApp(session, groups)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
         await pilot.pause()
@@ -106,14 +106,14 @@ def screen_text(app: App[None]) -> str:
 
 
 def text_to_type(app: App[None]) -> str:
-    """Return the text that the dialog on the screen asks to type."""
+    """Return the text that the dialog asks the user to type."""
     lines = [line.strip(" │") for line in screen_text(app).splitlines()]
     (at,) = (index for index, line in enumerate(lines) if line.startswith("Type ") and line.endswith(":"))
     return lines[at + 1]
 
 
-async def paste(app: Host, pilot: Pilot[None], value: str) -> None:
-    """Put text into the confirmation field, as by pasting."""
+async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
+    """Set the text of the confirmation field, as a paste does."""
     app.screen.query_one("#typed", Input).focus()
     app.screen.query_one("#typed", Input).value = value
     await pilot.pause()
@@ -141,7 +141,7 @@ async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: 
 
 
 async def test_typing_the_name_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The result is shown, and is the answer of the dialog when it is closed."""
+    """The dialog shows the result, and returns it when the user closes the dialog."""
     admin.add("g", state="Empty", lag=5)
     async with dialog_on(admin, folder, "g") as (app, pilot):
         app.screen.query_one("#typed").focus()
@@ -161,7 +161,7 @@ async def test_typing_the_name_deletes_the_group(admin: ScriptedAdmin, folder: S
 
 
 @pytest.mark.parametrize("wrong", ["", "G", "g ", " g", "gg", "1", "y", "yes"])
-async def test_any_other_text_deletes_nothing(admin: ScriptedAdmin, folder: StateFolder, wrong: str) -> None:
+async def test_wrong_confirmation_text_deletes_nothing(admin: ScriptedAdmin, folder: StateFolder, wrong: str) -> None:
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         await paste(app, pilot, wrong)
@@ -324,7 +324,7 @@ async def test_an_unreachable_cluster_is_shown_in_the_dialog(admin: ScriptedAdmi
 
     admin.describe_groups = away  # type: ignore[assignment,method-assign]
     session = Session(Target("test"), admin=admin, state_folder=folder)
-    app = Host(session, ("g",))
+    app = DeleteDialogApp(session, ("g",))
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog))
         await until(pilot, lambda: "no broker answers at b1:9092" in screen_text(app))
@@ -351,7 +351,10 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 
 
 async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A read-only session leaves unfinished deletes alone. Markup in group ids has no effect."""
+    """Only a session that may change the cluster checks unfinished deletes; a read-only session ignores them.
+
+    The group id contains markup, which must not be parsed in the notice.
+    """
     admin.add("[/red]", state="Empty")
     await leave_unfinished_delete(admin, folder, "[/red]")
     session = Session(Target("test"), admin=admin, state_folder=folder)

@@ -1,4 +1,4 @@
-"""Tests of deleting in the whole app with a real monitor, from the key to the removal of the group from the tree."""
+"""Tests of deleting groups in the whole app with a real monitor: from the key to the removal from the tree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a cluster with an Empty group, one with a similar id and members, and a third, Empty one."""
+    """Return a cluster with three groups: `payment` and `third` are Empty, and a look-alike of `payment` has members.
+
+    The id of the look-alike contains a Cyrillic letter.
+    """
     scripted = ScriptedAdmin()
     scripted.add("payment", state="Empty", lag=5)
     scripted.add("p\u0430yment", members=(member(), member("m-2")))
@@ -64,7 +67,7 @@ async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
 
 
 async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The group with the similar id is not deleted."""
+    """Only the group whose id was typed is deleted. The group whose id looks the same stays in the tree."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -83,7 +86,7 @@ async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: P
 async def test_deleted_groups_leave_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Polling is paused, so the groups leave before a broker lists the others."""
+    """Polling is paused, so that no new list of groups can have caused the removal."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         await select(app, pilot, "p\u0430yment")
@@ -170,7 +173,7 @@ async def test_selecting_another_group_does_not_change_the_dialog(admin: Scripte
 
 
 async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """There is no delete key: no dialog opens and no request is sent."""
+    """The key `d` is not bound, so that no dialog opens and no request is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")
         assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}
@@ -180,7 +183,7 @@ async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: 
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_an_unfinished_delete_is_reported_at_the_start(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_unfinished_delete_is_reported_when_the_app_starts(admin: ScriptedAdmin, tmp_path: Path) -> None:
     from kgtui.actions.audit import read_entries
     from kgtui.actions.execute import execute
     from kgtui.actions.plan import plan

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_errors_while_exiting_are_no_crash(tmp_path: Path) -> None:
-    """A worker that fails during exit does not change the exit code, and no crash report is written."""
+async def test_error_while_exiting_writes_no_crash_report(tmp_path: Path) -> None:
+    """If an error occurs after the exit has begun, the exit code does not change either."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))

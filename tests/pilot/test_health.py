@@ -52,7 +52,7 @@ async def test_narrow_screens_show_verdicts_as_marks(tmp_path: Path) -> None:
         assert "ERR" not in "".join(rows(app))
 
 
-async def test_old_verdicts_are_shown_as_stale(tmp_path: Path) -> None:
+async def test_verdicts_of_old_reads_are_marked_as_stale(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -73,7 +73,7 @@ async def test_old_verdicts_are_shown_as_stale(tmp_path: Path) -> None:
         ("timelag:2m+", {"payments.settle"}),
     ],
 )
-async def test_filter_by_health(tmp_path: Path, expression: str, expected: set[str]) -> None:
+async def test_verdict_and_timelag_terms_filter_groups(tmp_path: Path, expression: str, expected: set[str]) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -106,7 +106,7 @@ async def test_the_overview_shows_reason_and_trend(tmp_path: Path) -> None:
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_a_short_observation_leaves_stop_undecided(tmp_path: Path) -> None:
+async def test_stop_is_undecided_after_a_short_observation(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

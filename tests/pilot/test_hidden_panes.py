@@ -1,4 +1,4 @@
-"""Tests of panes that are not in front: they are created later, when the groups are shown or a pane is opened."""
+"""Tests of panes that are not in front. They are created after the groups are shown, or when a pane is opened."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_hidden_panes_are_created_after_the_first_groups(tmp_path: Path) -
         await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
 
 
-async def test_a_pane_opened_at_once_exists_and_gets_the_focus(tmp_path: Path) -> None:
+async def test_pane_opened_before_its_creation_is_created_and_focused(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = main_screen(app)
@@ -57,6 +57,6 @@ async def test_a_click_on_a_tab_brings_its_pane_to_the_front(tmp_path: Path) -> 
             await settled(pilot)
             assert (screen.detail.active, screen.detail.pane.display) == (entry.id, True)
             at += len(f" {entry.key} {entry.title}")
-        await pilot.click(PaneTabs, offset=(at + 3, 0))  # beside the tabs
+        await pilot.click(PaneTabs, offset=(at + 3, 0))  # A click right of the last tab has no effect.
         assert screen.detail.active == PANES[-1].id
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1

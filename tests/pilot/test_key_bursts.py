@@ -31,7 +31,7 @@ async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
         assert app.screen is main_screen(app)
 
 
-async def test_an_action_uses_the_row_of_the_moved_cursor(tmp_path: Path) -> None:
+async def test_action_after_a_cursor_move_uses_the_new_row(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -68,7 +68,7 @@ async def test_scrolling_by_a_row_draws_one_line(tmp_path: Path, monkeypatch: py
 
 
 async def test_the_scroll_bar_equals_a_full_redraw(tmp_path: Path) -> None:
-    """One of the numbers of rows is so large that the scroll bar has the shortest possible thumb."""
+    """The test scrolls trees of three sizes. In the largest, the thumb of the scroll bar has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
         app, _ = app_on(snapshot_of(many_groups(rows)), tmp_path)

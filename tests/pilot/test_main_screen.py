@@ -59,7 +59,7 @@ async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None
 
 
 async def test_a_longer_duration_in_the_header_needs_no_layout(tmp_path: Path) -> None:
-    """The header changes without a layout, because a layout writes several kilobytes to the terminal."""
+    """The widget keeps its size when its text grows. A new layout would write several kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -117,7 +117,7 @@ async def test_every_action_runs(tmp_path: Path) -> None:
 
 
 async def test_an_unavailable_key_shows_its_reason(tmp_path: Path) -> None:
-    """Whether the key is pressed or clicked in the footer, the action does not run."""
+    """The action does not run, neither when its key is pressed nor when it is clicked in the footer."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -306,7 +306,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # a local variable, which Textual's own traceback would print
+                password = "hunter2"  # Textual's own traceback would print the values of local variables.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

@@ -1,4 +1,4 @@
-"""Tests of presets (saved filters) in the palette and in the filter bar, and of invalid ones."""
+"""Tests of presets (saved filters) in the palette and in the filter bar, and of the notice about invalid presets."""
 
 from __future__ import annotations
 

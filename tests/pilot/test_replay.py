@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_the_screen_shows_the_poll_of_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header has the name of the lake and REPLAY; after a seek, the tree has the groups of the other poll."""
+async def test_screen_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header shows the name of the lake and REPLAY. After a seek, the tree shows the groups of the new poll."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     write(tmp_path / "prod", poll_of(100, groups=("before",)), poll_of(120, groups=("after",)))
@@ -73,7 +73,7 @@ async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest
             await press_until("enter", "at-20")
 
 
-async def test_replay_keys_on_a_live_cluster_explain_recordings(tmp_path: Path) -> None:
+async def test_replay_keys_on_a_live_cluster_say_what_to_do(tmp_path: Path) -> None:
     admin = ScriptedAdmin()
     admin.add("payment")
     session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)

@@ -23,7 +23,7 @@ def tree_of(app: KgtuiApp) -> GroupTree:
 
 
 async def test_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
-    """With few groups every node starts open, and shows its number of groups and their lag."""
+    """If there are few groups, all nodes are open at the start. Each node shows the count and the lag of its groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -71,10 +71,7 @@ async def test_next_match_opens_nodes_and_wraps_around(tmp_path: Path) -> None:
 
 
 async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
-    """Groups appear and disappear above and below the cursor.
-
-    The selected group keeps its line, and the focus stays.
-    """
+    """While groups are added and removed above and below it, the selected group stays on its line of the screen."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -97,7 +94,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Pat
 
 
 async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
-    """Otherwise a key pressed at this point in time would act on the next group."""
+    """If the cursor moved to the next group, a key that the user presses at this moment would act on that group."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -148,9 +145,7 @@ async def test_equal_snapshot_redraws_nothing(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Path, width: int) -> None:
-    """Every row has the width of the tree, with markup, escape sequences, bidirectional and wide characters in its
-    id.
-    """
+    """Every row has the width of the tree, whatever its id contains: markup, escape sequences or wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:
@@ -204,7 +199,7 @@ async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_invalid_filter_keeps_the_last_valid_one(tmp_path: Path) -> None:
+async def test_invalid_filter_leaves_the_last_valid_filter_in_force(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -268,7 +263,7 @@ async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
 
 
 async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Path) -> None:
-    """After a refresh, each line of the window shows its row, although the scrolling itself redrew nothing."""
+    """The tree redraws each line whose row has changed, but not the lines that show the same row as before."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
