@@ -132,7 +132,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # Run this as a worker of the app, because a worker of the screen would end with the screen.
+        # The monitor runs in a worker of the app, because a worker of the screen would end with the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -164,7 +164,7 @@ class KgtuiApp(CrashReportingApp):
         self.exit(return_code=128 + number)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End the app."""
+        """End the app. Errors that occur from now on are not reported as crashes."""
         self.exiting = True
         super().exit(result, return_code, message)
 
@@ -182,14 +182,14 @@ class KgtuiApp(CrashReportingApp):
     # Keys that work everywhere
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle keys one after the other; see `KeyOrder`."""
+        """Pass keys to `KeyOrder`, so that each key is handled completely before the next one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:
             await super().on_event(event)
 
     def action_run_action(self, action_id: str) -> None:
-        """Run an action whose `everywhere` is set."""
+        """Run an action that works on every screen (`Action.everywhere`)."""
         # The current screen may be of any class. The functions of these actions call only methods that every Textual
         # screen has, so that the cast is safe.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
@@ -239,7 +239,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch in a worker: the dialog is still on the screen stack, and closing the old cluster may take long.
+            # Switch in a worker, because the dialog is still on the screen stack and closing the old cluster may take
+            # long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

@@ -83,7 +83,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls; a negative number moves backward. Return False if the recording ends before."""
+        """Move by a number of polls; a negative number moves backward. Return False if there are not enough polls."""
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:

@@ -141,7 +141,7 @@ class Terminal:
         self._tmux("paste-buffer", "-b", "pasted", "-p", "-d")
 
     def click(self, column: int, row: int) -> None:
-        """Press and release the left button on a cell, counted from 0."""
+        """Press and release the left mouse button on a cell. Columns and rows are counted from 0."""
         for end in "Mm":
             self._tmux("send-keys", "-l", "--", f"\x1b[<0;{column + 1};{row + 1}{end}")
 
@@ -199,10 +199,10 @@ class Terminal:
         return screen
 
     def row_of(self, text: str) -> int:
-        """Return the row with a text, counted from 0."""
+        """Return the index of the first row that contains a text."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
-    # After the program has ended
+    # The program that runs in the terminal
 
     def pid(self) -> int:
         """Return the process id of the program that was started."""

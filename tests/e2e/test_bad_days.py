@@ -80,7 +80,7 @@ def test_groups_of_a_stopped_broker_stay_in_the_tree(ui: Ui, cluster_with_faults
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the metadata now. Without it, kgtui would find the broker only when it next polls the metadata.
+    # The key `r` polls the metadata now. Otherwise kgtui would notice only at its next poll that the broker is back.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", PATIENCE)
     assert groups_in_header(screen) == groups

@@ -1,4 +1,4 @@
-"""Deleting on the screen: an Empty group is deleted after its id has been typed, and a live group never is."""
+"""Tests of deleting groups on the screen: only Empty groups can be deleted, after their id has been typed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_cancelled_dialog_changes_nothing(ui: Ui) -> None:
+def test_canceling_the_dialog_changes_nothing(ui: Ui) -> None:
     """The Cancel button has the focus, so that pressing enter directly after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")

@@ -12,7 +12,7 @@ from tests.hostile_ids import hostile_group_ids
 if TYPE_CHECKING:
     from tests.e2e.ui import Ui
 
-FOUND = {
+ID_BY_FILTER = {
     "[/red]": "[/red]",
     "[bold": "[bold red]not markup[/]",
     "31mred": "\x1b[31mred\x1b[0m",
@@ -45,10 +45,10 @@ def test_tree_escapes_control_characters_in_ids(ui: Ui) -> None:
     terminal.wait_for("customers.sync")
 
 
-@pytest.mark.parametrize("found_by", FOUND)
+@pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_every_pane_escapes_ids_and_copies_them_exactly(ui: Ui, found_by: str) -> None:
     """The key `y` copies the exact id, or a quoted form that a shell parses into the exact id."""
-    group, terminal = FOUND[found_by], ui.terminal
+    group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)
     for key in "2341":

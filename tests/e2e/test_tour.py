@@ -1,4 +1,4 @@
-"""The first steps of a new user: move, search, open panes, group, sort, read the help."""
+"""Tests of what a new user does first: move, search, open panes, group, sort, read the help."""
 
 from __future__ import annotations
 

@@ -94,7 +94,10 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 
 
 async def test_another_cluster_replaces_the_first(tmp_path: Path) -> None:
-    """Groups and header are new, marks and filter are cleared, the theme stays, and the first cluster is closed."""
+    """The screen shows groups and header of the new cluster, without marks and filter, and keeps its theme.
+
+    The session of the first cluster is closed.
+    """
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
     app = clusters.app(filter="payments", theme="kgtui-light")

@@ -88,7 +88,7 @@ async def dialog_on(
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Let the app run until a condition is true; fails after 60 s."""
+    """Let the app run until a condition is true; fail after 60 s."""
     async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.01)
@@ -120,7 +120,10 @@ async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
 
 
 async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The dialog shows name, type, losses, backup folder and the equivalent command; Cancel has the focus."""
+    """The dialog shows name, type, losses, backup folder, and a Kafka command that does the same.
+
+    Cancel has the focus.
+    """
     admin.add("payments", "consumer", state="Empty", lag=5)
     async with dialog_on(admin, folder, "payments", size=(140, 40)) as (app, _):
         shown = screen_text(app)
@@ -231,7 +234,7 @@ async def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin
 
 
 async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Offsets of deleted topics cannot be restored, so a second word has to be typed."""
+    """Offsets of deleted topics cannot be restored, so that the user must also type `irreversible`."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     async with dialog_on(admin, folder, "g") as (app, pilot):
@@ -276,7 +279,7 @@ async def test_hostile_ids_can_be_deleted(admin: ScriptedAdmin, folder: StateFol
 async def test_the_dialog_fits_on_every_screen(
     admin: ScriptedAdmin, folder: StateFolder, size: tuple[int, int], many: bool
 ) -> None:
-    """Question, fields and buttons are fully visible, also with a long id."""
+    """The question, the text fields and the buttons are fully visible, even if a group id is long."""
     names = ["n" * 249, "b"] if many else ["n" * 249]
     for name in names:
         admin.add(name, "streams", state="Empty", lag=3)
@@ -316,7 +319,7 @@ async def test_escape_has_no_effect_while_deleting(admin: ScriptedAdmin, folder:
     assert "g" not in admin.groups
 
 
-async def test_an_unreachable_cluster_is_shown_in_the_dialog(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_dialog_shows_that_the_cluster_is_unreachable(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """No request is sent, and the dialog can be closed."""
 
     async def away(groups: object, *, timeout: float = 30.0) -> object:
@@ -343,7 +346,7 @@ async def test_a_dialog_with_10000_groups_has_few_widgets(admin: ScriptedAdmin, 
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Execute a delete whose response is lost, although the broker deleted the group."""
+    """Execute a delete in which the broker deletes the group, but its response is lost."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)

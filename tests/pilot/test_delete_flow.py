@@ -40,7 +40,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
-    """Let the app run until a condition is true; fails after 60 s."""
+    """Let the app run until a condition is true; fail after 60 s."""
     async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.02)
@@ -103,7 +103,7 @@ async def test_deleted_groups_leave_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typed_text_goes_to_the_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """Cancel has the focus, but the name can be typed at once, even if it begins with a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")

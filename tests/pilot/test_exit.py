@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def test_error_while_exiting_writes_no_crash_report(tmp_path: Path) -> None:
-    """If an error occurs after the exit has begun, the exit code does not change either."""
+    """An error that occurs after the exit has begun neither changes the exit code nor counts as a crash."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(Target("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))

@@ -117,7 +117,7 @@ async def test_stop_is_undecided_after_a_short_observation(tmp_path: Path) -> No
     assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
 
 
-async def test_a_group_without_observation_has_no_verdict(tmp_path: Path) -> None:
+async def test_group_that_was_never_read_has_no_verdict(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 
-async def test_header_and_fault_line_of_a_silent_broker(tmp_path: Path) -> None:
+async def test_header_and_fault_line_report_a_silent_broker(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -44,7 +44,7 @@ def with_broker_status(snapshot: Snapshot, **answers: Any) -> Snapshot:
 
 
 async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Each write takes time on a slow connection, and brokers answer at different times."""
+    """Brokers answer at different times. A write for each answer would take too long on a slow connection."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -58,8 +58,8 @@ async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None
         assert "polled 09:53:21 +01:00 in 1.2 s" in screen_text(app)
 
 
-async def test_a_longer_duration_in_the_header_needs_no_layout(tmp_path: Path) -> None:
-    """The widget keeps its size when its text grows. A new layout would write several kilobytes to the terminal."""
+async def test_longer_duration_does_not_resize_the_header(tmp_path: Path) -> None:
+    """A new size would cause a new layout, which writes several kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -142,7 +142,7 @@ async def test_read_only_sessions_have_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_pause_interval_and_refresh_keys(tmp_path: Path) -> None:
+async def test_keys_pause_refresh_and_change_the_polling_interval(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -156,7 +156,7 @@ async def test_pause_interval_and_refresh_keys(tmp_path: Path) -> None:
         assert monitor.interval == 1.0
 
 
-async def test_times_switch_to_utc(tmp_path: Path) -> None:
+async def test_u_shows_times_in_utc(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -198,7 +198,7 @@ async def test_a_group_id_in_a_copied_command_is_quoted(tmp_path: Path) -> None:
         assert "--group 'a;b $(x)' " in app.clipboard
 
 
-async def test_help_and_explain_open(tmp_path: Path) -> None:
+async def test_keys_open_help_and_explain_dialog(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 60)) as pilot:
         await settled(pilot)
@@ -221,7 +221,7 @@ async def test_going_to_a_hidden_group_clears_the_filter(tmp_path: Path) -> None
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_a_narrow_screen_shows_tree_or_panes(tmp_path: Path) -> None:
+async def test_narrow_screen_shows_either_tree_or_panes(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -242,7 +242,7 @@ async def test_a_narrow_screen_shows_tree_or_panes(tmp_path: Path) -> None:
         assert screen.query_one("#left").display
 
 
-async def test_the_monitor_learns_selected_and_visible_groups(tmp_path: Path) -> None:
+async def test_selected_and_visible_groups_are_passed_to_the_monitor(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -46,7 +46,10 @@ async def test_screen_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypa
 
 
 async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`[` and `]` go to the previous and the next poll, `t` goes to a typed time; a message is shown at the end."""
+    """The keys `[` and `]` go to the previous and the next poll, and `t` goes to a time that the user types.
+
+    At the first poll, `[` shows a message.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     times = (1_763_719_200, 1_763_719_210, 1_763_719_220)

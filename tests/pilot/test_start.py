@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
-    """Return the app on the start screen, and the list of addresses that are tried; only `good:9092` answers."""
+    """Return the app on the start screen, and a list to which each tried address is added.
+
+    Only the address `good:9092` answers.
+    """
     addresses: list[str] = []
 
     async def connect(address: str) -> Session:
@@ -57,7 +60,7 @@ async def test_failed_attempts_and_configuration_file_are_shown(tmp_path: Path) 
         assert isinstance(app.focused, Input)
 
 
-async def test_after_a_failed_address_another_can_be_typed(tmp_path: Path) -> None:
+async def test_another_address_can_be_typed_after_a_failure(tmp_path: Path) -> None:
     app, addresses = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -71,7 +74,7 @@ async def test_after_a_failed_address_another_can_be_typed(tmp_path: Path) -> No
         assert "payments.settle" in screen_text(app)
 
 
-async def test_the_demo_opens_by_keyboard(tmp_path: Path) -> None:
+async def test_demo_button_works_with_the_keyboard(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)

@@ -163,7 +163,7 @@ async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Pat
             assert tree.group in HOSTILE
 
 
-async def test_space_marks_groups_and_nodes(tmp_path: Path) -> None:
+async def test_space_and_asterisk_mark_groups(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -113,7 +113,8 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Compute the columns for the new width."""
         if self._session.clusters:
-            # This runs after the current layout, because Textual ignores a layout that is requested during another one.
+            # Wait for the end of the current layout, because Textual ignores a layout that is requested during a
+            # layout.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -122,7 +122,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the delete is running. While it is, the app asks before it quits."""
+        """Whether the delete is running. If it is running and the user quits the app, the app first shows a warning."""
         self._session = session
         self._folder = session.state_folder
         self._last_commits = last_commits
@@ -212,7 +212,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Confirmation
 
     def on_key(self, event: events.Key) -> None:
-        """Put typed characters into the text field while a button has the focus; at first, Cancel has it."""
+        """Put typed characters into the text field even if a button has the focus, as Cancel has at first."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

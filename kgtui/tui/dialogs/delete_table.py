@@ -168,7 +168,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield an equivalent command. The command is already quoted for the shell, so it must not be escaped again."""
+    """Yield the lines with a Kafka command. It is quoted for the shell already, and must not be escaped again."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))

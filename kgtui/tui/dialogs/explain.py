@@ -107,7 +107,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # This runs after the current layout, because Textual ignores a layout that is requested during another one.
+        # Wait for the end of the current layout, because Textual ignores a layout that is requested during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""The Export dialog: writes a file about a group for an incident, and shows its path."""
+"""The Export dialog: writes a file about a group, for an incident report, and shows the path of the file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         snapshot: data to export; snapshots that arrive later are ignored.
         group: id of the group.
         folder: folder of the new file.
-        command_config: path of the client properties file, for the equivalent Kafka command.
+        command_config: path of the client properties file, for the Kafka command in the export.
     """
 
     DEFAULT_CSS = """

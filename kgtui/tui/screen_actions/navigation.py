@@ -151,7 +151,7 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting, footer=3, replay_footer=8,
                 help="Sort groups by name, lag or members."),
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
-                help="Show only groups with data that could not be read, or all groups again."),
+                help="Show only groups of which some data could not be read, or all groups again."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
                 help="Mark or unmark the group, or all groups of a node that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",

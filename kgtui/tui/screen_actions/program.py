@@ -93,7 +93,7 @@ ACTIONS: tuple[Action, ...] = (
     _ProgramAction(id="suspend", keys="ctrl+z", shown_keys="ctrl+z", name="Suspend", run=_suspend, in_palette=False,
                    everywhere=True, help="Suspend kgtui and return to the shell; `fg` resumes it."),
     _ProgramAction(id="quit-or-copy", keys="ctrl+c", shown_keys="ctrl+c", name="Copy or quit", run=_copy_or_quit,
-                   in_palette=False, everywhere=True, help="Copy the selected text; with nothing selected, quit."),
+                   in_palette=False, everywhere=True, help="Copy the selected text; quit if no text is selected."),
     _ProgramAction(id="quit", keys="q,ctrl+q", shown_keys="q", name="Quit", run=_quit, footer=12, replay_footer=13,
                    help="Quit kgtui."),
 )  # fmt: skip

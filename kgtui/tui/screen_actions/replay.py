@@ -1,4 +1,4 @@
-"""Actions of recordings: open one, return to the live cluster, move in time, play, compare two points in time."""
+"""Actions of recordings: open a recording, return to the live cluster, move in time, play, compare two times."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
 
 
 def toggle_play(screen: ClusterScreen) -> None:
-    """Play the recording from here, or stop playing it."""
+    """Play the recording from the poll on the screen, or stop playing it."""
     position, playback = screen.session.replay_position, screen.playback
     if position is None or playback.stop():
         return
@@ -170,7 +170,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Change the playing speed by a number of steps in `SPEEDS`; a negative number makes it slower."""
+    """Change the playing speed by a number of steps in `SPEEDS`. A negative number selects a slower speed."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

@@ -215,7 +215,7 @@ class ClusterScreen(Screen[None]):
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot everywhere, without moving the cursor or the focus."""
+        """Show a newer snapshot in all widgets, without moving the cursor or the focus."""
         self.snapshot = snapshot
         self.group_tree.show(snapshot)
         self.query_one(BrokerFaults).show(snapshot)

@@ -1,4 +1,4 @@
-"""The help screen: all keys, marks and filter terms, generated from their tables."""
+"""The help screen: all keys, marks and filter terms, generated from the tables that define them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Wrap the text for the new width."""
-        # This runs after the current layout, because Textual ignores a layout that is requested during another one.
+        # Wait for the end of the current layout, because Textual ignores a layout that is requested during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

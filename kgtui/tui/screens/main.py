@@ -67,7 +67,7 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Remove the keys of actions that change the cluster from a read-only session.
+        """In a read-only session, disable the keys of actions that change the cluster.
 
         All other keys stay enabled, so that an unavailable action can show its reason.
         """

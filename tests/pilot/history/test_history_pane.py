@@ -1,4 +1,4 @@
-"""Tests of the History pane with a live session and with a recording, with and without curves."""
+"""Tests of the History pane with a live session and with a recording, with and without the plot library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def pane_of(app: KgtuiApp) -> HistoryPane:
-    """The History pane on the screen."""
+    """Return the History pane on the screen."""
     pane = main_screen(app).detail.pane
     assert isinstance(pane, HistoryPane)
     return pane
@@ -48,7 +48,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
     return app, monitor
 
 
-async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
+async def test_history_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
     """The log lists both rebalances, newest first, with the members that joined.
 
     The labels of the plots show the newest value of each plot.
@@ -68,7 +68,7 @@ async def test_live_session_has_plots_and_a_log(tmp_path: Path) -> None:
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_new_samples_are_drawn_and_the_cursor_stays(tmp_path: Path) -> None:
+async def test_new_samples_are_plotted_without_moving_the_cursor(tmp_path: Path) -> None:
     app, monitor = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -137,7 +137,7 @@ async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_replayed_history_shows_gaps_and_enter_goes_to_a_row(
+async def test_replayed_history_shows_gaps_and_enter_changes_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log shows a gap in the recording, and enter moves the replay to the time of the current row.

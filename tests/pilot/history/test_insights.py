@@ -124,7 +124,7 @@ async def test_enter_goes_to_a_group_that_the_filter_hides(tmp_path: Path, lake:
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_enter_on_a_deleted_group_says_so(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_deleted_group_shows_a_message(tmp_path: Path, lake: Path) -> None:
     """The Insights screen stays open, because it cannot go to a group that no longer exists."""
     app, _ = app_on(cluster(("calm",)), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -135,7 +135,7 @@ async def test_enter_on_a_deleted_group_says_so(tmp_path: Path, lake: Path) -> N
 
 
 async def test_space_marks_unused_groups_for_deletion(tmp_path: Path, lake: Path) -> None:
-    """The groups of a finding that still exist are marked. Nothing is deleted, and groups in use are not marked."""
+    """Space marks the groups of the finding, except groups that are in use or no longer exist. It deletes nothing."""
     app, _ = app_on(cluster(), tmp_path, admin=ScriptedAdmin())
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)
@@ -347,7 +347,7 @@ async def test_screen_responds_while_tables_are_read(
 def test_lake_is_chosen_by_replay_recording_environment_and_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The order of precedence: the replayed lake, the lake being recorded, KGTUI_LAKE, and the default folder of R."""
+    """The replayed lake takes precedence over the recorded lake, then KGTUI_LAKE, then the default folder of R."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

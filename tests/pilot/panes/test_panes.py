@@ -34,7 +34,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
-    """The groups include a group that does not exist, and no group at all."""
+    """Each pane is also shown with the id of a group that does not exist, and without a group."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
