@@ -12,15 +12,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import kgtui
-from kgtui.errors import KgtuiError, QueryError, UnreachableError
+from kgtui.errors import CRASHED, KgtuiError, QueryError, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-CRASHED = 70
-"""Exit code after a defect of kgtui: EX_SOFTWARE of sysexits.h, which no command returns."""
 ALIASES = ("groups",)
 """Commands that parse their options like Kafka's script `kafka-NAME.sh`."""
 

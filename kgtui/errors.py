@@ -24,6 +24,9 @@
 
 from __future__ import annotations
 
+CRASHED = 70
+"""Exit code after a defect of kgtui, as opposed to the errors below: EX_SOFTWARE of sysexits.h."""
+
 
 class KgtuiError(Exception):
     """Base class of all errors that kgtui raises on purpose."""

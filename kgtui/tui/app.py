@@ -22,6 +22,7 @@ from kgtui.tui.screens.replay_overlay import ReplayOverlay, forward_snapshots
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.startup_notices import show_invalid_presets, show_unfinished_deletes, show_warnings
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
+from kgtui.tui.textual_compat.dismissal import prevent_repeated_dismissal
 from kgtui.tui.textual_compat.key_order import KeyOrder
 from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
 from kgtui.tui.textual_compat.terminal_driver import with_workarounds
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
     from kgtui.tui.session import GroupMonitor, Session
 
-EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end the app as `q` does, so that the terminal is restored; a dropped SSH connection sends SIGHUP."""
 
 TERMINAL_CHECK_INTERVAL = 1.0
@@ -71,6 +72,7 @@ class KgtuiApp(CrashReportingApp):
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
         prevent_strip_cycles()
+        prevent_repeated_dismissal()
         self.session = session
         self.display_settings = session.display or text.DisplaySettings()
         self.display_settings.ascii = self.display_settings.ascii or not _locale_writes_unicode()

@@ -29,7 +29,7 @@ def test_quit_key_restores_the_terminal(terminal: Terminal, cluster: SimulatorPr
     terminal.check_clean()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: str(number.name))
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: str(number.name))
 def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(number)

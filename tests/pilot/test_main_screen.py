@@ -315,7 +315,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
     except CrashedError as error:
         caught = error
     assert caught is not None
-    assert app.return_code == 1
+    assert app.return_code == 70
     assert caught.report is not None
     written = caught.report.read_text(encoding="utf-8")
     assert "RuntimeError" in written

@@ -274,8 +274,11 @@ class DeleteDialog(ModalScreen[Results | None]):
         if self._session.monitor is not None:
             self._session.monitor.refresh()
 
-        def closed(_: None) -> None:
+        def close() -> None:
             self.dismiss(message.results)
+
+        def closed(_: None) -> None:
+            self.call_next(close)  # a screen can only be dismissed when no other screen is above it
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)
 

@@ -11,6 +11,8 @@ deleted.
 |
 | If the first key of a burst moves the focus, the next keys still go to the widget that had it before. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
+| A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
+| A second click or key that dismisses a screen removes the screen below. | `dismissal` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |

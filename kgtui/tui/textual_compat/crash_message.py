@@ -15,6 +15,7 @@ from textual.app import App
 from textual.worker import WorkerFailed
 
 from kgtui.config.crash import write_report
+from kgtui.errors import CRASHED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,7 @@ class CrashReportingApp(App[int]):
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
         super()._handle_exception(error)
+        self._return_code = CRASHED
 
 
 def _reported(error: BaseException, folder: Path) -> CrashedError:

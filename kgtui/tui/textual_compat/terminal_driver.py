@@ -1,4 +1,4 @@
-"""A terminal driver that writes fewer bytes per frame, and does not hang after the terminal was closed.
+"""A terminal driver that writes short frames, ignores invalid input, and does not hang after the terminal was closed.
 
 A run is a sequence of cells with the same style. Textual 8.2.8 ends each run with a reset and writes the whole style of
 the next run, about 40 bytes, which takes long over a slow connection. Because most neighboring runs differ in only one
@@ -6,27 +6,40 @@ color, this driver writes only this color. For runs of blanks, it writes no text
 
 Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The frames that
 follow fill the queue of the thread, and the program hangs as soon as the queue is full.
+
+The input thread decodes UTF-8 strictly. At the first byte that is not UTF-8, such as an umlaut typed in a Latin-1
+terminal, it ends the program with a traceback. Some escape sequences that its parser does not expect do the same.
 """
 
 from __future__ import annotations
 
+import codecs
+import locale
+import logging
 import re
-from functools import lru_cache
+import sys
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.output.broken_pipe import redirect_to_devnull
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from textual.driver import Driver
 
 
+_log = logging.getLogger(__name__)
+
+
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of a driver that shortens frames and ignores write errors of a closed terminal."""
+    """Return a subclass of a driver that shortens frames, and ignores invalid input and errors of a closed terminal."""
+    # The drivers call the function `getincrementaldecoder` that they have imported into their modules.
+    setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
-        """The driver of the platform, with shortened frames and without write errors."""
+        """The driver of the platform, with these workarounds."""
 
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
@@ -37,7 +50,27 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
         def write(self, data: str) -> None:
             super().write(shorten_sgr(data))
 
+        def run_input_thread(self) -> None:
+            """Read keys, pastes and clicks until the app ends. Input that Textual cannot parse is discarded."""
+            while not self.exit_event.is_set():
+                try:
+                    super().run_input_thread()
+                except OSError:  # the terminal is gone, which the app notices itself
+                    return
+                except Exception as error:  # noqa: BLE001 - whatever was typed, the app must go on
+                    _log.warning("input was discarded: %s", type(error).__name__)
+
     return KgtuiDriver
+
+
+def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    """Return a function that creates a decoder for terminal input, like `codecs.getincrementaldecoder`.
+
+    The decoder ignores bytes that it cannot decode. It uses the encoding of the locale if the locale has one, and
+    `encoding` otherwise.
+    """
+    of_locale = codecs.lookup(locale.getencoding()).name
+    return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
 
 
 class LossTolerantTerminal:

@@ -14,7 +14,7 @@ import pytest
 import kgtui
 from kgtui import cli
 from kgtui.commands import parser
-from kgtui.errors import ConnectError, RefusedError, UnreachableError
+from kgtui.errors import CRASHED, ConnectError, RefusedError, UnreachableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,7 +173,7 @@ def test_crash_report_contains_no_secrets(
         raise ValueError(f"cannot use sasl.password={password} here")
 
     monkeypatch.setattr(parser, "run_command", fail)
-    assert cli.main(["ls", "--command-config", "/secret/place"]) == cli.CRASHED
+    assert cli.main(["ls", "--command-config", "/secret/place"]) == CRASHED
     err = capsys.readouterr().err
     (report,) = (tmp_path / "state").iterdir()
     assert str(report) in err
@@ -194,7 +194,7 @@ def test_crash_is_reported_if_no_file_can_be_written(
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     monkeypatch.setattr(parser, "run_command", lambda _args: 1 // 0)
-    assert cli.main(["ls"]) == cli.CRASHED
+    assert cli.main(["ls"]) == CRASHED
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 

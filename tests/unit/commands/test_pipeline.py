@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui import cli
-from kgtui.cli import CRASHED
 from kgtui.client.lookups import Leaders
 from kgtui.commands.pipeline import read_bounds
-from kgtui.errors import SourceError
+from kgtui.errors import CRASHED, SourceError
 from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.schemas import BRONZE, SILVER
 from kgtui.model.answer import Answer, Coverage, Fault

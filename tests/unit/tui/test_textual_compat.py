@@ -18,13 +18,14 @@ from textual.containers import Vertical
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
+from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widgets import Input, Static
 from textual_plotext.plot import Plot
 
-from kgtui.tui.textual_compat import rendering
+from kgtui.tui.textual_compat import dismissal, rendering
 from kgtui.tui.textual_compat.line_view import LineView
 from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
@@ -108,6 +109,20 @@ def test_canary_the_writer_thread_dies_of_an_error(monkeypatch: pytest.MonkeyPat
 
 def test_canary_the_driver_keeps_its_terminal_in_a_private_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
+
+
+# Screens
+
+
+async def test_canary_a_screen_that_is_dismissed_twice_removes_the_screen_below() -> None:
+    app = App[None]()
+    async with app.run_test():
+        below, top = Screen[None](), Screen[None]()
+        await app.push_screen(below)
+        await app.push_screen(top)
+        await dismissal._textual_dismiss(top)
+        await dismissal._textual_dismiss(top)
+        assert app.screen is not below, "prevent_repeated_dismissal is no longer needed"
 
 
 # Keys

@@ -1,0 +1,89 @@
+"""Random keys, pastes, clicks and resizes: nothing that a user does ends the screen."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from textual import events
+from textual.geometry import Size
+
+from kgtui.tui.screen_actions import table
+from tests.pilot.app_driver import HOSTILE, app_on, main_screen, sample_snapshot, settled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.tui.app import KgtuiApp
+
+QUIT_KEYS = {"q", "ctrl+c", "ctrl+q", "ctrl+z"}
+"""Keys that end or suspend the program, which is what they are for."""
+
+KEYS = sorted(
+    {
+        *(key for action in table.ACTIONS for key in action.keys.split(",")),
+        *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "escape", "tab", "shift+tab"),
+        *("space", "backspace", "delete", "f1", "ctrl+p", "ctrl+a", "ctrl+k", "a", "e", "1", "é", "\ud800", "\x00"),
+    }
+    - QUIT_KEYS
+)
+BURST = 10
+"""Number of inputs that are sent without a pause between them."""
+
+
+async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tmp_path: Path) -> None:
+    """The first click closes the palette. The others arrive before the palette is gone."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.2)
+        click_burst(app, 110, 38, times=3)
+        await settled(pilot)
+        assert app.screen is main_screen(app)
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(50_000, marks=pytest.mark.full)])
+async def test_no_input_ends_the_screen(tmp_path: Path, count: int) -> None:
+    seed = random.SystemRandom().randrange(10**6)
+    sys.stdout.write(f"seed {seed}\n")
+    chance = random.Random(seed)
+    sent = 0
+    while sent < count:
+        app, _ = app_on(sample_snapshot(), tmp_path)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settled(pilot)
+            while sent < count and app.is_running and not app.exiting:
+                for _ in range(BURST):
+                    send(app, chance)
+                sent += BURST
+                await pilot.pause()
+        assert not app.return_code
+
+
+def send(app: KgtuiApp, chance: random.Random) -> None:
+    """Send one random input to the app."""
+    kind = chance.random()
+    if kind < 0.75:
+        key = chance.choice(KEYS)
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+    elif kind < 0.8:
+        app.post_message(events.Paste(chance.choice([*HOSTILE, "state:", "not:(", "\ud800", "2026-11-23 10:00"])))
+    elif kind < 0.97:
+        click_burst(app, chance.randrange(app.size.width), chance.randrange(app.size.height), chance.randint(1, 3))
+    else:
+        size = Size(chance.choice([1, 20, 60, 80, 120, 250]), chance.choice([1, 5, 20, 24, 40, 80]))
+        app.post_message(events.Resize(size, size))
+
+
+def click_burst(app: KgtuiApp, x: int, y: int, times: int) -> None:
+    """Press and release the mouse button several times at one place, as the terminal reports it."""
+    arguments: dict[str, Any] = {
+        "widget": None, "x": x, "y": y, "delta_x": 0, "delta_y": 0, "button": 1, "shift": False, "meta": False,
+        "ctrl": False, "screen_x": x, "screen_y": y,
+    }  # fmt: skip
+    for _ in range(times):
+        app.post_message(events.MouseDown(**arguments))
+        app.post_message(events.MouseUp(**arguments))

@@ -1,0 +1,101 @@
+"""Bytes from the terminal: whatever is typed, pasted or sent by a mouse, the input thread goes on."""
+
+from __future__ import annotations
+
+import codecs
+import locale
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from textual import events
+from textual.drivers import linux_driver
+from textual.drivers.linux_driver import LinuxDriver
+
+from kgtui.tui.textual_compat.terminal_driver import input_decoder, with_workarounds
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+
+def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
+    """Run the input thread of a driver, send it these bytes and then the key `q`, and return its messages."""
+    readable, writable = os.pipe()
+    driver: Any = object.__new__(driver_class or with_workarounds(LinuxDriver))
+    driver.fileno, driver._debug, driver.exit_event = readable, False, threading.Event()
+    received: list[Message] = []
+
+    def receive(message: Message) -> None:
+        received.append(message)
+        if isinstance(message, events.Key) and message.key == "q":
+            driver.exit_event.set()
+
+    driver.process_message = receive
+    thread = threading.Thread(target=driver.run_input_thread)
+    try:
+        thread.start()
+        for chunk in typed:
+            os.write(writable, chunk)
+        # An unfinished escape sequence or paste swallows some keys, so press the key until the thread has ended.
+        for _ in range(100):
+            os.write(writable, b"\x1b[201~q")
+            thread.join(0.05)
+            if not thread.is_alive():
+                return received
+        raise AssertionError("the input thread does not read any more")
+    finally:
+        os.close(writable)
+        driver.exit_event.set()
+        thread.join()
+        os.close(readable)
+
+
+def characters(messages: list[Message]) -> list[str | None]:
+    return [message.character for message in messages if isinstance(message, events.Key)]
+
+
+def test_a_byte_that_is_not_utf8_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locale, "getencoding", lambda: "UTF-8")
+    assert characters(messages_for(b"a\xe9b\xff", "ü".encode())) == ["a", "b", "ü", "q"]
+
+
+def test_a_byte_is_decoded_with_the_encoding_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locale, "getencoding", lambda: "ISO-8859-1")
+    assert characters(messages_for(b"a\xe9b")) == ["a", "é", "b", "q"]
+
+
+def test_input_is_utf8_if_the_locale_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locale, "getencoding", lambda: "ANSI_X3.4-1968")
+    assert input_decoder("utf-8")().decode("ü".encode()) == "ü"
+
+
+sequences = st.sampled_from(
+    [b"\x1b", b"\x1b[", b"\x1b[<", b"\x1b[200~", b"\x1b[M", b"\x1b]0;", b"\x1bO", b"\x1b[?2026;"]
+)
+numbers = st.integers(-(10**6), 10**12).map(lambda number: str(number).encode())
+ends = st.sampled_from([b";", b"u", b"~", b"M", b"m", b"R", b"$y", b"t", b":", b"\x07"])
+
+
+@given(st.lists(st.one_of(sequences, numbers, ends, st.binary(max_size=8)), max_size=12))
+@example([b"\x1b[", b"99999999999", b"u"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_keys_are_read_after_any_bytes(typed: list[bytes]) -> None:
+    messages_for(b"".join(typed))
+
+
+def test_canary_textual_ends_its_input_thread_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails once Textual ignores such bytes; then `input_decoder` is no longer needed."""
+    monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
+    readable, writable = os.pipe()
+    driver = object.__new__(LinuxDriver)
+    driver.fileno, driver._debug, driver.exit_event = readable, False, threading.Event()
+    os.write(writable, b"\xff")
+    try:
+        with pytest.raises(UnicodeDecodeError):
+            driver.run_input_thread()
+    finally:
+        os.close(readable)
+        os.close(writable)
