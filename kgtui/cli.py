@@ -1,7 +1,7 @@
 """The entry point of the command line: runs a command, and turns every error into one line and an exit code.
 
-Exit codes: 0 success; 1 the answer is bad or partial; 2 wrong usage or configuration; 3 no broker could be reached;
-4 refused by a guard; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has gone away.
+Exit codes: 0 success; 1 the result is incomplete, or a check failed; 2 wrong usage or configuration; 3 no broker could
+be reached; 4 refused by a safety check; 70 a defect of kgtui; 130 interrupted; 141 the reader of stdout has exited.
 
 Large modules are imported only when they are needed, so that commands start fast.
 """

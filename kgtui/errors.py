@@ -10,7 +10,7 @@
     │   └── SparkError          Spark cannot be started, or something that it needs is missing
     ├── SourceError             records cannot be read, or fewer records arrived than exist
     ├── UnreachableError        no broker answered; has the addresses that were tried exit code 3
-    ├── RefusedError            a guard refused an action; has the reason             exit code 4
+    ├── RefusedError            a safety check refused an action; has the reason      exit code 4
     ├── ClientError             a request to one broker failed
     │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not a Kafka broker
     │   ├── DeadlineError       no response before the deadline
@@ -33,7 +33,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Value of `Fault.name` if a fault is made from this error."""
+    """The `name` of a `Fault` that is created from this error."""
     advice = ""
     """What the user can do about the error; empty if the message already says it."""
 
@@ -123,7 +123,7 @@ class DeadlineError(ClientError):
     """No response arrived before the deadline."""
 
     fault_name = "NO_ANSWER"
-    advice = "the broker is slow or cannot be reached; its groups keep their last known values"
+    advice = "check the load of the broker and the network; the screen keeps showing the last known values"
 
 
 class DisconnectedError(ClientError):
@@ -144,7 +144,7 @@ class BrokerError(ClientError):
     """The broker responded with an error code.
 
     Attributes:
-        code: Kafka's error code. `kgtui.protocol.error_codes` has its name and advice.
+        code: Kafka's error code. `kgtui.protocol.error_codes` contains the name of each code, and advice.
     """
 
     def __init__(

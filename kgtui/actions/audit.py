@@ -1,9 +1,9 @@
 """The audit log: an append-only file of JSON lines.
 
 Each line is synced to disk before the next step begins. An action on a group writes an `intent` before any request is
-sent, and an `outcome` with the same id afterwards. The entry `uncertain` stands for a request whose answer was lost and
-whose effect is not known. kgtui checks such an action again at its next start, and also an action whose `outcome` is
-missing. Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
+sent, and an `outcome` with the same id afterwards. It writes `uncertain` instead if no response arrived, so that the
+effect of the request is not known. The next time that kgtui starts, it checks every action without an `outcome`. Times
+are RFC 3339 in UTC. Readers ignore unknown fields and entries.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Entry:
     """One action on a group, combined from its lines in the audit log.
 
     Attributes:
-        intent: the fields of the action's intent line.
-        outcome: the fields of its outcome line; None if no outcome has been logged yet.
+        intent: the fields of the `intent` line.
+        outcome: the fields of the `outcome` line; None if no outcome has been logged yet.
     """
 
     id: str

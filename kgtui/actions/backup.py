@@ -43,7 +43,8 @@ class Backup:
     Attributes:
         header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
         rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
-        complete: whether the end line exists and its number of lines is right. False means that the file is truncated.
+        complete: whether the file ends with an `end` line that has the right number of lines. False means that the
+            file is truncated.
     """
 
     path: Path
@@ -74,7 +75,7 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 
 
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write both files and sync them to disk. Raises OSError; neither file exists then."""
+    """Write both files and sync them to disk. Raises OSError after removing the files if one cannot be written."""
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:
         write_new(path.with_suffix(".csv"), _csv(data).encode())

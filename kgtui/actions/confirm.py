@@ -28,7 +28,7 @@ class Challenge:
     Attributes:
         asked: the text as it is shown, in printable ASCII.
         accepted: all texts that are accepted.
-        what: description of the text, to follow "type": `its name`, `the number of groups`.
+        what: description of the text, to follow "type": `the group id`, `the number of groups`.
     """
 
     asked: str
@@ -46,16 +46,15 @@ def challenge(groups: Sequence[str]) -> Challenge:
         return Challenge(str(len(groups)), frozenset({str(len(groups))}), "the number of groups")
     (group,) = groups
     if not group:
-        return Challenge("empty name", frozenset({"empty name"}), "these words, because its name is empty")
+        return Challenge("empty name", frozenset({"empty name"}), "these words, because the group id is empty")
     spelled = spelling(group) if len(group) <= LONGEST else ""
     if spelled and len(spelled) <= LONGEST:
-        what = "its name" if spelled == group else "its name as spelled here"
+        what = "the group id" if spelled == group else "the group id as it is written here"
         return Challenge(spelled, frozenset({spelled, visible(group)}), what)
     tail = _tail(group)
     asked = f"{spelling(tail)} {len(group)}"
-    return Challenge(
-        asked, frozenset({asked, visible(group)}), f"its last {len(tail)} characters, a blank and its length"
-    )
+    what = f"the last {len(tail)} characters and the length of the id"
+    return Challenge(asked, frozenset({asked, visible(group)}), what)
 
 
 def spelling(name: str) -> str:

@@ -2,8 +2,8 @@
 
 Groups are processed in batches per coordinator, several batches at a time, so that a slow broker delays only its own
 groups. The groups are described again right before the request is sent. A group that became active since the plan is
-refused. A request whose answer was lost is never sent again. Instead, the groups in the request are looked up in the
-cluster.
+refused. If no response to a request arrives, the request is never sent again. Instead, kgtui checks which of the groups
+still exist.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ CONCURRENCY = 8
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _ACTIVE = "the group became active, so the broker refused the deletion"
-_LOST_GONE = "the answer was lost, but the group is gone"
-_LOST = "the request was sent but not answered; {}. kgtui checks again at the next start"
+_LOST_GONE = "no response arrived, but the group no longer exists"
+_LOST = "the request was sent, but no response arrived; {}. kgtui checks again at the next start"
 _INTERRUPTED = "the deletion was interrupted; kgtui checks the group at the next start"
 _STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
 _NOT_VERIFIED = "the broker reported success, but the result could not be verified"
@@ -66,7 +66,7 @@ async def execute(
     """Delete the groups that the plan allows, and return one result per group of the plan.
 
     Args:
-        timeout: seconds for each call.
+        timeout: maximum duration of each call, in seconds.
         command: what started the deletion, for the audit log: `kgtui delete`, `UI` or similar.
         on_result: called with the result of each group as soon as it is known.
 
@@ -94,7 +94,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            if line.group not in results:  # The connection was closed, which cancelled the batch of this group.
+            if line.group not in results:  # Closing the connection cancelled the batch of this group.
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 
@@ -112,7 +112,7 @@ async def _run_batches(deletion: _Deletion, lines: Sequence[Allowed]) -> None:
 
 
 def requests_of(plan: Plan) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the DeleteGroups requests of a plan as `(node id, group ids)`."""
+    """Return the DeleteGroups requests for a plan as pairs (node id of the coordinator, group ids)."""
     return [(batch[0].description.coordinator, tuple(line.group for line in batch)) for batch in _batches(plan.allowed)]
 
 
@@ -147,7 +147,7 @@ class _Deletion:
     keep: Callable[[GroupResult], None]
 
     async def run(self, lines: Sequence[Allowed]) -> None:
-        """Delete one batch of groups with the same coordinator: all steps from the backup to the outcome."""
+        """Delete a batch of groups with the same coordinator. Performs all steps from the backup to the outcome."""
         ready = await self._prepare(lines)
         ready = await self._check(ready)
         if not ready:
@@ -188,7 +188,7 @@ class _Deletion:
         return _Ready(line, entry, path)
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again, and keep those that may still be deleted."""
+        """Describe the groups again, and return the groups that may still be deleted."""
         if not ready:
             return []
         try:
@@ -214,11 +214,11 @@ class _Deletion:
         return passed
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send the request once.
+        """Send one request, and return group id → outcome.
 
-        A group without a result in the response may have been deleted, and counts as uncertain.
+        If the response is lost or lacks a group, the group may have been deleted, so the outcome is uncertain.
         """
-        lost = Fault("NO_ANSWER", "the answer has no outcome for this group")
+        lost = Fault("NO_ANSWER", "the response lacks this group")
         try:
             outcomes = await self.admin.delete_groups(groups, timeout=self.timeout)
         except KgtuiError as error:
@@ -235,7 +235,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the outcome, and remove the backup of a group that was not deleted."""
+        """Log the outcome, and remove the backup if the deletion was refused."""
         try:
             result = await asyncio.to_thread(self._log, result)
         except OSError as error:
@@ -252,7 +252,7 @@ class _Deletion:
 
 
 def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group that was certainly not deleted; None if its deletion must be verified."""
+    """Return the result for a group if it was certainly not deleted, or None if the deletion must be verified."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

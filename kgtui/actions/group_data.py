@@ -24,12 +24,13 @@ TOPIC_GONE = frozenset({3, 100})
 
 @dataclass(frozen=True, slots=True)
 class GroupData:
-    """Everything the broker reported about one group.
+    """Everything that the broker reported about one group.
 
     Attributes:
         description: description of the group, from the describe RPC of its type.
         offsets: committed offsets or share offsets, with the log offsets that could be read.
-        configs: None if they could not be read; `configs_fault` then has the reason.
+        configs: configs of the group; None if they could not be read.
+        configs_fault: why the configs could not be read; None if they were read.
     """
 
     description: GroupDescription
@@ -44,7 +45,7 @@ class GroupData:
 
     @property
     def rows(self) -> list[CommittedOffset | ShareOffset]:
-        """All partitions in the broker's answer, also those without an offset."""
+        """All partitions that the broker reported, with or without an offset."""
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
@@ -67,7 +68,7 @@ class GroupData:
 
     @property
     def unreadable(self) -> str | None:
-        """Reason why a complete backup of the offsets is not possible; None if it is possible."""
+        """Reason why a complete backup of the offsets is impossible; None if it is possible."""
         errors = [row.error for row in self.rows if row.error]
         failed = [error for error in errors if error not in TOPIC_GONE]
         if not failed:
@@ -80,9 +81,9 @@ class GroupData:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return group id → data of the group. If its offsets could not be read, the fault takes the place of the data.
+    """Return group id → the data of the group, or the fault if the offsets could not be read.
 
-    If configs or log offsets could not be read, they are missing from the data.
+    If only configs or log offsets could not be read, the data lacks them.
     """
     described = {description.group: description for description in descriptions}
     read = await read_groups(

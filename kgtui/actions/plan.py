@@ -42,7 +42,7 @@ class DeletionLoss:
     Attributes:
         topics: number of topics in which the group has an offset.
         partitions: number of partitions in which the group has an offset.
-        positions: sum of these offsets.
+        positions: sum of the offsets of the group in all partitions.
         unread: total lag of the group.
         last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
             No RPC reports this time.
@@ -61,7 +61,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted, according to a description that was read for this plan."""
+    """A group that may be deleted, with the description that was read for the plan, and the expected loss."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -123,7 +123,8 @@ async def plan(
     """Plan a deletion: describe each group with the RPC of its type, and read its data. Nothing is changed.
 
     Args:
-        timeout: seconds for each of the three rounds of calls.
+        timeout: maximum duration of each of the three steps, in seconds: describing groups, reading offsets and
+            configs, and reading log bounds.
         last_commits: group id → observed time of its last commit, in seconds since the epoch.
 
     Raises:
@@ -155,12 +156,12 @@ def _line(description: GroupDescription, data: GroupData | Fault, last_commit: f
 
 
 def why_no_backup(data: GroupData | Fault) -> str | None:
-    """Return why the data of a group cannot be backed up completely; None if a complete backup is possible."""
+    """Return why a complete backup of a group is impossible; None if it is possible."""
     if isinstance(data, GroupData):
         return data.unreadable
     if data.name == "GROUP_AUTHORIZATION_FAILED":
-        return "a backup is not possible: to read its offsets, you need the ACL operation DESCRIBE on this group"
-    return f"a backup is not possible: its offsets cannot be read: {data.message or data.name}"
+        return "a backup is not possible: to read the offsets, you need the ACL operation DESCRIBE on this group"
+    return f"a backup is not possible: the offsets cannot be read: {data.message or data.name}"
 
 
 def loss_of(data: GroupData, last_commit: float | None = None) -> DeletionLoss:
@@ -187,12 +188,10 @@ def _gaps(data: GroupData, gone: list[str]) -> list[str]:
 
 
 def _may_hide(description: GroupDescription) -> bool:
-    """Return whether the broker may have left out offsets.
+    """Return whether the broker may have left out offsets, because OffsetFetch omits topics that the user cannot see.
 
-    OffsetFetch silently omits topics that the user may not describe.
-
-    A user who is allowed every operation on the group is assumed to see every topic. Brokers before 3.8 know fewer
-    operations.
+    A user who is authorized for every operation on the group is assumed to see all topics. Brokers before Kafka 3.8
+    lack the two operations on group configs, so the other operations are sufficient there.
     """
     operations = description.operations
     if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:

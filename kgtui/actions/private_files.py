@@ -89,7 +89,10 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock during writes. The kernel releases the lock if the process dies. Raises OSError."""
+    """Hold the shared lock while a deletion is executed, so that `sole_lock` fails in other processes.
+
+    The kernel releases the lock if the process dies. Raises OSError.
+    """
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
     try:
@@ -101,9 +104,9 @@ def shared_lock(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_lock(path: Path) -> Iterator[bool]:
-    """Try to take the exclusive lock, and yield whether this succeeded.
+    """Try to take the exclusive lock, and yield True if this succeeded, or False if another process holds a lock.
 
-    It fails while any process holds the shared lock. Raises OSError.
+    Raises OSError.
     """
     private_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
@@ -119,7 +122,7 @@ def sole_lock(path: Path) -> Iterator[bool]:
 
 
 def check_writable(folder: StateFolder) -> None:
-    """Write a test file. Raises `RefusedError` if that fails, because nothing is deleted without a backup."""
+    """Write a test file. Raises `RefusedError` if this fails, because no group is deleted without a backup."""
     try:
         private_folder(folder.path)
         with tempfile.NamedTemporaryFile(dir=private_folder(folder.backups)) as probe:

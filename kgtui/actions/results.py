@@ -39,9 +39,9 @@ class GroupResult:
 
     Attributes:
         reason: why the group was not deleted, or a remark about the deletion; `` if there is no remark.
-        verified: True if the cluster was asked after the deletion and no longer has the group.
+        verified: True if a check after the deletion showed that the group no longer exists in the cluster.
         backup: path of the JSON-lines file; None if there is no backup.
-        entry: id that the lines of this deletion in the audit log share; None if no intent was logged.
+        entry: id of this deletion in the audit log; None if no intent was logged.
     """
 
     group: str

@@ -1,6 +1,6 @@
-"""Checks whether deleted groups are gone.
+"""Checks whether deleted groups no longer exist.
 
-This runs after each deletion, and at the start of kgtui for deletions that have no outcome in the audit log.
+The check runs after each deletion. At its start, kgtui also checks deletions that have no outcome in the audit log.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe each group again.
+    """Return whether each group exists. Groups are described again.
 
-    If the description proves nothing, look for the group in a complete list of all groups.
+    If the response does not prove whether a group exists, the group is looked up in the list of all groups.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -57,9 +57,9 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look for groups in a list.
+    """Look up groups in the list of all groups.
 
-    A group that is missing from the list counts as gone only if every broker answered and the user may see all groups.
+    If a group is missing from the list, the group is gone if every broker answered, and unknown otherwise.
     """
     try:
         answer = await admin.list_groups(timeout=timeout)
@@ -70,8 +70,8 @@ async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) ->
     return {group: Presence.PRESENT if group in answer.rows else absent for group in groups}
 
 
-_GONE = "checked at a later start: the group is gone"
-_PRESENT = "checked at a later start: a group with this id exists"
+_GONE = "a later check found that the group no longer exists"
+_PRESENT = "a later check found that a group with this id exists"
 
 
 async def unfinished(
@@ -79,9 +79,9 @@ async def unfinished(
 ) -> tuple[GroupResult, ...]:
     """Check each deletion in this cluster that has no outcome yet, log the outcome, and return the results.
 
-    Deletions in other clusters are checked when kgtui is connected to those clusters. Nothing is checked while another
-    process is executing a deletion. If it cannot be found out now whether a group was deleted, the deletion is checked
-    again at the next start.
+    Deletions in other clusters are checked when kgtui connects to those clusters. No deletion is checked while another
+    process is executing one. If the outcome is still unknown after the check, the deletion is checked again at
+    the next start.
 
     Raises:
         UnreachableError: no broker answers.

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option
 
     parser.add_argument("--group", metavar="NAME", help="only entries about the group with exactly this id")
-    parser.add_argument("--unfinished", action="store_true", help="only entries without an outcome")
+    parser.add_argument("--unfinished", action="store_true", help="only actions whose outcome is not known yet")
     add_format_option(parser, "table", "json")
 
 
@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     if not entries and args.format == "table":
         notify(f"no matching entry in {log}")
     if damaged:
-        notify(f"{damaged} damaged lines in {log} were skipped")
+        lines = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
+        notify(f"skipped {lines} in {log}")
     return 1 if damaged else 0
 
 

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui backups`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("backup", nargs="?", metavar="FILE", help="show this backup; a name from the list, or a path")
+    parser.add_argument("backup", nargs="?", metavar="FILE", help="backup to show in full: its file name or path")
     parser.add_argument("--group", metavar="NAME", help="only backups of the group with exactly this id")
     add_format_option(parser, "table", "json")
 
@@ -60,11 +60,11 @@ _COLUMNS = [
 
 
 def _path(folder: StateFolder, name: str) -> Path:
-    """Find a backup by its name in the list, or by its path. Raises `UsageError` if there is none."""
+    """Return the path of a backup, given its file name or its path. Raises `UsageError` if it does not exist."""
     for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
         if path.is_file():
             return path.with_suffix(".jsonl")
-    raise UsageError(f"there is no backup {name} in {folder.backups}; kgtui backups lists all")
+    raise UsageError(f"there is no backup {name} in {folder.backups}; to list all backups, run: kgtui backups")
 
 
 def _cells(backup: Backup) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Value of `--fail-on` → the mildest verdict with which the check fails."""
+"""Value of `--fail-on` → the mildest verdict on a group that makes the check fail."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -47,13 +47,13 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   STOP    records are unread, and nothing was committed for longer than {commits} commits usually take
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
-  STALL   a share group has members, but they acknowledge nothing; other groups show STOP instead
-OK? means OK, but the watch was too short to rule out a worse verdict; the line says how long it takes.
+  STALL   a share group has members, but they acknowledge nothing; other groups get STOP instead
+OK? means OK, but the watch was too short to rule out a worse verdict; the line says what it would have needed.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
-A group without members is in error too while it has unread records; not:state:Empty leaves such groups out.
-With --lake, --for says how much of the recording before --at is judged, and the command does not wait.
+A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
+With --lake, the command judges the part of the recording from --for before --at until --at, and does not wait.
 
-Exit codes: 0 success; 1 a verdict is as bad as --fail-on says, a part could not be read, or no group matches;
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, or no group matches;
 2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
 
 
@@ -66,15 +66,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
     parser.add_argument("--interval", metavar="TIME", help=f"time between two reads ({policy.CHECK_INTERVAL:g}s)")
-    parser.add_argument("--fail-on", choices=tuple(FAIL_ON), default="error", help="fail from this verdict on (error)")
-    parser.add_argument("--all", action="store_true", help="print groups that are OK too")
+    parser.add_argument(
+        "--fail-on", choices=tuple(FAIL_ON), default="error", help="fail if a verdict is this or worse (error)"
+    )
+    parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, "table", "json", "csv")
     parser.add_argument("--allowed-lag", type=int, default=0, metavar="N", help="accept N unread records per partition")
     parser.add_argument(
         "--commit-interval",
         default=f"{DEFAULT_WATCHING.commit_interval:g}s",
         metavar="TIME",
-        help="how often a healthy group commits, until observed (%(default)s)",
+        help="assumed time between two commits of a group, until it has been observed (%(default)s)",
     )
     parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
@@ -93,11 +95,11 @@ def run(args: argparse.Namespace) -> int:
 
     query = parse(" ".join([args.filter, *args.expr]).strip())
     if args.lake is not None and args.interval is not None:
-        raise UsageError("--interval cannot be used with --lake, because a recording has an interval of its own")
+        raise UsageError("--interval cannot be used with --lake, because the interval of a recording is fixed")
     args.seconds = policy.CHECK_DURATION if args.seconds is None else parse_duration("--for", args.seconds)
     args.interval = policy.CHECK_INTERVAL if args.interval is None else parse_duration("--interval", args.interval)
     if args.interval < policy.CHECK_SHORTEST_INTERVAL:
-        raise UsageError(f"--interval is at least {policy.CHECK_SHORTEST_INTERVAL} s")
+        raise UsageError(f"--interval must be at least {policy.CHECK_SHORTEST_INTERVAL} s")
     if args.allowed_lag < 0:
         raise UsageError("--allowed-lag takes a number of records, 0 or more")
     watching = Watching(
@@ -120,7 +122,11 @@ async def _run(args: argparse.Namespace, query: Query, watching: Watching) -> in
 async def check(
     args: argparse.Namespace, admin: GroupAdmin, query: Query, watching: Watching, clock: Clock | None = None
 ) -> int:
-    """Select groups after one read, watch them, apply the terms of the filter about health, and print the verdicts."""
+    """Watch groups of a cluster, print the verdicts, and return the exit code.
+
+    After one read, groups are selected by all terms of the filter except those about health, which need the watch.
+    The whole filter is applied after the watch.
+    """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
     timeout = timeout_of(args)
@@ -136,7 +142,10 @@ async def check(
 
 
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
-    """Print verdicts like `check`, from the polls of a recording up to the point in time at which `admin` is."""
+    """Print the verdicts on groups in a recording, and return the exit code.
+
+    The verdicts are computed from the polls of the last `args.seconds` up to the poll that `admin` shows.
+    """
     from kgtui.commands.group_watch import RecordedWatch
 
     selection = await select_groups(admin, _without_health(query), timeout=timeout_of(args))
@@ -151,7 +160,10 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Read how long the topics of the groups keep records. A retention that cannot be read is reported and left out."""
+    """Return how long the topics of the groups keep records.
+
+    If the retention of a topic cannot be read, the result lacks it, and a message on stderr says so.
+    """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
         return Retention()
@@ -163,7 +175,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
         first, *others = answer.faults
         more = f" (and {len(others)} more)" if others else ""
         advice = f"; {first.advice}" if first.advice else ""
-        notify(f"the time until data or offsets are lost may be missing: {first.message}{more}{advice}")
+        notify(f"the time until records or offsets expire may be unknown: {first.message}{more}{advice}")
     return answer.rows
 
 
@@ -263,13 +275,13 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print failed reads and undecided verdicts on stderr.
+    """Print failed reads and the verdicts that may still change on stderr.
 
-    If stderr is a terminal, print the number of each verdict too.
+    If stderr is a terminal, also print the number of groups with each verdict.
     """
     answered, brokers = results.coverage.brokers
     if answered < brokers:
-        notify(f"partial: {answered} of {brokers} brokers answered")
+        notify(f"partial result: {answered} of {brokers} brokers answered")
     notify_faults(results.faults)
     for line in undecided_lines(selected, results.seconds):
         notify(line)
@@ -279,7 +291,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return a line for each undecided verdict: the number of groups, and what would be needed to decide."""
+    """Return a line for each reason why verdicts may still change: the number of groups, and what the verdicts need."""
     from kgtui.model.health.wording import duration, missing
 
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}
@@ -289,6 +301,8 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     lines = []
     for undecided in by_reason.values():
         most = max(undecided, key=lambda one: one.needs)
-        groups = "1 group" if len(undecided) == 1 else f"{len(undecided)} groups"
-        lines.append(f"after {duration(seconds)}, {groups} could not be decided: {missing(most)}")
+        verdicts = (
+            "the verdict on 1 group is" if len(undecided) == 1 else f"the verdicts on {len(undecided)} groups are"
+        )
+        lines.append(f"after {duration(seconds)}, {verdicts} not final: {missing(most)}")
     return lines

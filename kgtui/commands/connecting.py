@@ -1,4 +1,4 @@
-"""Connects a command to a cluster, or opens a recording, as its options and the configuration say."""
+"""Connects a command to the cluster, or opens the recording, that the command line or the configuration names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT = 30.0
-"""Default of `--timeout`: time for a whole command, in seconds."""
+"""Default of `--timeout`, the maximum duration of a command, in seconds."""
 
 
 def timeout_of(args: argparse.Namespace) -> float:
-    """Return the time for the whole command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
+    """Return the maximum duration of the command, in seconds. Raises `UsageError` if `--timeout` is not above 0."""
     timeout = DEFAULT_TIMEOUT if args.timeout is None else float(args.timeout)
     if not 0 < timeout < float("inf"):
         raise UsageError("--timeout takes a number of seconds above 0")
@@ -38,11 +38,12 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster that the options name, and close the connections at the end.
 
-    Without `--timeout`, `args.timeout` is set from the client properties, if they have `default.api.timeout.ms`.
+    Without `--timeout`, `args.timeout` is set to `default.api.timeout.ms` if the client properties have it.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: raised inside the block; if no cluster was named, the message says which one was assumed.
+        UnreachableError: no broker answered a request of the `async with` block. If no cluster was named, so that
+            `localhost:9092` was tried, the message says so.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -62,7 +63,10 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
 
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
-    """Open the recording at `--lake` and `--at`. Returns None if the command is for a cluster. Raises `UsageError`."""
+    """Return a context manager that opens the recording in the lake `--lake` at the time `--at`.
+
+    Returns None without `--lake`, when the command reads a cluster. Raises `UsageError` for `--at` without `--lake`.
+    """
     if args.lake is not None:
         return _recorded(args)
     if args.at is not None:
@@ -80,7 +84,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Raises:
         LakeError: there is no recording that can be read.
-        UsageError: `at` is not a time; the message names `option`.
+        UsageError: `at` is not a time. The message blames `option`, the name of the option that `at` comes from.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
 
@@ -102,5 +106,8 @@ def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine of a command. Ctrl-C cancels it, so that it closes its connections, and is raised again."""
+    """Run the coroutine of a command.
+
+    Ctrl-C cancels the coroutine, so that it closes its connections. Then `KeyboardInterrupt` is raised.
+    """
     return asyncio.run(work)

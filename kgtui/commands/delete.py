@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.query import Query
 
 _SECOND_CONFIRMATION = "irreversible"
-"""Text that the user must type to confirm if no backup can restore everything."""
+"""Text that the user must type as a second confirmation if some offsets cannot be restored from a backup."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = (
         "Deletes only groups that the describe RPC of their type reports as Empty, each after a backup of its\n"
-        "offsets. "
-        "On a terminal you type the id of the group, or the number of groups; elsewhere, pass --yes\n"
-        "--expect N.\n"
+        "offsets. To confirm on a terminal, type the id of the group, or the number of groups. Without a terminal,\n"
+        "pass --yes --expect N.\n"
         "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed."
     )
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND")
+    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help")
     parser.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="a group by its exact id; may be repeated"
+        "--group", action="append", default=[], metavar="NAME", help="id of a group to delete; may be repeated"
     )
     parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests; send nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needs --expect")
@@ -70,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
-    """Plan, ask and delete on one connection, so that warnings are printed and brokers are looked up only once."""
+    """Plan, ask for confirmation and delete on one connection.
+
+    Warnings about the client properties are therefore printed only once, and coordinators are looked up only once.
+    """
     async with connected(args) as admin:
         deletion, matching = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -100,7 +102,10 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user to type the confirmation, or check the options that replace it. Raises `RefusedError`."""
+    """Ask the user to type the confirmation, or check the options that replace it.
+
+    Raises `RefusedError` if the deletion is not confirmed.
+    """
     if args.yes:
         if args.expect is None:
             raise RefusedError("--yes needs --expect N, the number of groups that match; nothing was deleted")
@@ -115,18 +120,18 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     if args.format == "json":
         sys.stderr.write(_plan_table(deletion))
     confirmation = challenge([line.group for line in deletion.allowed])
-    if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}, {confirmation.asked} :")):
+    if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}: {confirmation.asked}\n>")):
         raise RefusedError("the confirmation does not match; nothing was deleted")
     if (
         deletion.irreversible
-        and _read_line(f"This cannot be undone. To confirm, type {_SECOND_CONFIRMATION} :") != _SECOND_CONFIRMATION
+        and _read_line(f"This cannot be undone. To confirm, type {_SECOND_CONFIRMATION}\n>") != _SECOND_CONFIRMATION
     ):
         raise RefusedError("the deletion was not confirmed; nothing was deleted")
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal at once; asyncio would only react after the line is entered."""
+    """Let Ctrl-C interrupt a read from the terminal at once. With asyncio's handler, the read would first finish."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -144,7 +149,7 @@ def _read_line(prompt: str) -> str:
 
 
 def _query(args: argparse.Namespace) -> Query | None:
-    """Return the filter; None if `--group` names the groups. Raises `UsageError` if neither is given."""
+    """Return the filter, or None if the groups are named with `--group`. Raises `UsageError` if neither is given."""
     query = parse(" ".join(filter(None, [getattr(args, "filter", ""), *args.expr])))
     if args.group and query:
         raise UsageError("EXPR and --group cannot be used together")
@@ -166,7 +171,7 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int]:
-    """Return the plan, and how many groups match."""
+    """Return the plan, and the number of groups that match the filter or are named with `--group`."""
     timeout = timeout_of(args)
     await _check_unfinished(admin, folder, timeout)
     groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
@@ -177,11 +182,11 @@ async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str
     selection = await select_groups(admin, query, timeout=timeout)
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
-        notify(f"partial: {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")
+        notify(f"only {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")
     notify_faults(selection.faults)
     searched, every = selection.searched
     if searched < every:
-        notify(f"{undecided_text(searched, every)}; they are not deleted")
+        notify(f"{undecided_text(searched, every)}; these groups are not deleted")
     return selection.ids
 
 
@@ -203,7 +208,11 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
 
 
 def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
-    """Write allowed and refused groups as tables; with `requests` also the requests that would be sent."""
+    """Return a table of the groups to delete and a table of the refused groups.
+
+    Args:
+        requests: whether to add a table of the requests that would be sent.
+    """
     parts = []
     if deletion.allowed:
         rows = [
@@ -229,7 +238,7 @@ def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
 
 
 def _results_table(results: Results, folder: StateFolder) -> str:
-    """Write the results as a table, one line per group."""
+    """Return the results as a table with one line per group."""
     rows = [
         (result.group, result.status.value, result.backup.name if result.backup else "-", result.reason)
         for result in results.by_group.values()

@@ -1,4 +1,4 @@
-"""`kgtui doctor`: report what each broker supports, what kgtui cannot do there, and what this user is allowed to do."""
+"""`kgtui doctor`: report what each broker supports, which functions of kgtui it lacks, and the user's permissions."""
 
 from __future__ import annotations
 
@@ -30,19 +30,22 @@ SAMPLE = 200
 """Maximum number of groups that are described to find out which operations the user is authorized for."""
 
 CLUSTER_OPERATIONS_VERSION = 10
-"""Last version of Metadata that reports the authorized operations on the cluster (KIP-430, removed by KIP-700)."""
+"""Last version of the Metadata RPC that reports the authorized operations on the cluster.
+
+KIP-430 added them, and KIP-700 removed them.
+"""
 
 LIMITED_BELOW = {
     "ListGroups": (
         (4, "the list of groups has no states, so each group is described to learn its state"),
         (5, "the list of groups has no types"),
     ),
-    "DescribeGroups": ((6, "groups of other types are reported as Dead"),),
+    "DescribeGroups": ((6, "DescribeGroups reports groups that are not classic as Dead"),),
     "OffsetFetch": ((8, "each request reads the offsets of one group only, so reading lag takes longer"),),
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API → pairs of a version and the limitation of brokers that only have lower versions."""
+"""API → pairs (version, limitation). A broker has the limitation if it only supports lower versions of the API."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -57,13 +60,14 @@ class Diagnosis:
 
     Attributes:
         cluster: the cluster and its brokers.
-        versions: node id → API name → version used with that broker; None if they have no version in common.
-        took_ms: node id → time to answer, in milliseconds; only brokers that answered.
-        cluster_operations: operations that the user is authorized for on the cluster; None if not reported.
+        versions: node id → API name → version used with that broker; None if kgtui and the broker have no version in
+            common.
+        took_ms: node id → response time of the Metadata RPC, in milliseconds; only brokers that answered.
+        cluster_operations: operations that the user is authorized for on the cluster; None if no broker reports them.
         groups: number of groups listed.
-        described: number of groups described, which are a sample of the listed groups.
-        group_operations: operation → number of described groups that the user is authorized for it on.
-        faults: everything that could not be read, with its reason.
+        described: number of groups in the sample of listed groups that was described.
+        group_operations: operation → number of described groups on which the user is authorized for it.
+        faults: why some data could not be read.
     """
 
     cluster: ClusterInfo
@@ -98,7 +102,7 @@ async def _run(args: argparse.Namespace) -> Diagnosis:
 
 
 async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:
-    """Ask every broker for its API versions, and for authorized operations. Raises `UnreachableError`."""
+    """Ask every broker for its API versions, and read the permissions of the user. Raises `UnreachableError`."""
     deadline = Deadline(timeout)
     diagnosis = Diagnosis(await admin.cluster(timeout=timeout))
     await asyncio.gather(*(_versions(admin, node, diagnosis, deadline) for node in diagnosis.cluster.brokers))
@@ -156,7 +160,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # The sample has groups of every type, because each type is described by another RPC.
+    # The sample has groups of every type, because each type is described by another RPC, which may fail.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -169,7 +173,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
-    # Of faults with the same cause, one is enough.
+    # Report each kind of fault only once, because many groups usually fail for the same reason.
     diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 
@@ -185,7 +189,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
 
 
 def as_json(diagnosis: Diagnosis) -> bytes:
-    """Write the diagnosis as JSON."""
+    """Return the diagnosis as JSON."""
     operations = diagnosis.cluster_operations
     value: dict[str, Any] = {
         "version": formats.VERSION,
@@ -211,7 +215,7 @@ def as_json(diagnosis: Diagnosis) -> bytes:
 
 
 def as_text(diagnosis: Diagnosis) -> str:
-    """Write the diagnosis for people."""
+    """Return the diagnosis as text for people."""
     parts = [_cluster_text(diagnosis.cluster), _brokers_text(diagnosis), _versions_text(diagnosis)]
     limits = list(dict.fromkeys(text for versions in diagnosis.versions.values() for text in limitations(versions)))
     if limits:

@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui check`, from a cluster or from a recording, and keeps what every read returned."""
+"""Reads groups repeatedly for `kgtui check`, from a cluster or a recording, and collects a `ReadHistory` per group."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When the groups are read.
+    """The times at which the groups are read.
 
     Attributes:
         seconds: time from the first read to the last.
-        interval: seconds from one read to the next, or longer if a read takes longer.
-        timeout: seconds that one read may take.
+        interval: seconds from one read to the next. If a read takes longer, the next read starts later.
+        timeout: maximum duration of one read, in seconds.
     """
 
     seconds: float
@@ -65,11 +65,11 @@ class Schedule:
 
 
 class _Watch:
-    """What the reads of some groups returned, from a cluster or from a recording.
+    """The results of reading groups repeatedly, from a cluster or from a recording.
 
     Attributes:
-        histories: group id → what its reads returned.
-        group_faults: group id → why its last read failed; only groups whose last read failed.
+        histories: group id → results of all reads of the group.
+        group_faults: group id → why the last read of the group failed; only groups whose last read failed.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -86,7 +86,7 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add the result of one read of a group, which may not exist any more."""
+        """Add the result of one read of a group. If the group no longer exists, the history records that."""
         history = self.histories[group]
         self.group_faults.pop(group, None)
         gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
@@ -99,7 +99,9 @@ class _Watch:
 
 
 class ClusterWatch(_Watch):
-    """Reads groups of a cluster on a schedule, per coordinator, so that a slow broker does not delay the others.
+    """Reads groups of a cluster on a schedule.
+
+    Each coordinator is read by a task of its own, so that a slow broker does not delay the reads of other brokers.
 
     Attributes:
         seconds: time from the first read to the last.
@@ -128,13 +130,14 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of the last reads that do not belong to one group, without duplicates."""
+        """The faults of the last read of each coordinator that concern no single group, without duplicates."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
         """Read at the start, at every interval, and at the end. A read that fails raises no error."""
         start = self._clock.now()
-        # Count steps instead of adding intervals: a sum with rounding errors may end early, which would add a read.
+        # The due times are computed from step numbers. A sum of intervals could be slightly too small because of
+        # rounding errors, which would cause an additional read just before the end.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -179,10 +182,10 @@ class RecordedWatch(_Watch):
     """Reads groups from the polls of a recording.
 
     Attributes:
-        polls: the polls that are read; the last one is the poll that the admin shows.
-        faults: the faults of the last poll that do not belong to one group.
+        polls: the polls that are read, oldest first; the last one is `admin.poll`.
+        faults: the faults of the last poll that concern no single group.
         seconds: time from the first poll to the last.
-        interval: seconds from poll to poll, as the recorder was configured.
+        interval: seconds from one poll to the next, as configured in the recorder.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -194,7 +197,7 @@ class RecordedWatch(_Watch):
         self.faults: tuple[Fault, ...] = ()
 
     async def run(self) -> None:
-        """Read all polls. Raises `LakeError`."""
+        """Read all polls. Raises `LakeError` if the recording cannot be read."""
         from kgtui.history.poll_reader import read_polls
 
         reads = read_polls(self._admin.recording, self.histories, self.polls)
@@ -206,7 +209,7 @@ class RecordedWatch(_Watch):
         from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:
-            yield f"only {duration(self.seconds)} of the {duration(seconds)} before this time were recorded"
+            yield f"of the {duration(seconds)} before this time, only {duration(self.seconds)} were recorded"
         for poll in self.polls[1:]:
             if poll.gap:
                 yield f"the recording has a gap: {poll.gap}"
@@ -229,9 +232,10 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the recorded polls of the last `seconds` before the poll that the admin shows, which comes last.
+    """Return the polls of the last `seconds` up to and including the poll that `admin` shows, oldest first.
 
-    If the polls do not cover the time exactly, the poll before it is included, unless there is a gap in between.
+    Unless a poll lies exactly at the beginning of that time, the poll before the beginning is added, so that the polls
+    cover the whole time. It is not added if there is a gap after it.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

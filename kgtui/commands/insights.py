@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option
 
     parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND")
-    parser.add_argument("--lake", metavar="LAKE", help=f"the lake; the environment variable {LAKE_VARIABLE} by default")
+    parser.add_argument("--lake", metavar="LAKE", help=f"folder of the lake (${LAKE_VARIABLE})")
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")
 
@@ -74,7 +74,7 @@ def lake_of(args: argparse.Namespace) -> str:
 
 
 def query_of(text: str) -> Query | None:
-    """Parse the filter; None if it is empty. Raises `QueryError`."""
+    """Parse a filter. Returns None if the text is empty. Raises `QueryError`."""
     if not text.strip():
         return None
     from kgtui.model.query import parse
@@ -83,7 +83,7 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about the groups that match the filter in their state at the end of the recording."""
+    """Return the findings about groups that match the filter at the end of the recording."""
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
@@ -96,7 +96,7 @@ def report_missing_tables(found: Insights) -> int:
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
-        notify(f"missing tables: {', '.join(never)}; run kgtui pipeline, unless the recording lacks the data for them")
+        notify(f"missing tables: {', '.join(never)}; kgtui pipeline computes those for which the lake has data")
     unreadable = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
     for one in unreadable:
         notify(f"cannot read {one.table}: {one.error}")
@@ -131,10 +131,10 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Write findings by urgency, each with advice, and the age of the tables that they come from.
+    """Write findings, most urgent first, each with advice, and then the age of the tables that they come from.
 
     Args:
-        found: all findings of the lake, and its tables.
+        found: all findings in the lake, and the ages of the tables.
         findings: the findings to write.
         now: seconds since the epoch.
         evidence: whether to add the table rows that each finding is based on.
@@ -142,7 +142,7 @@ def as_text(
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]
-        missing = f"; not known, because tables are missing: {', '.join(unknown)}" if unknown else ""
+        missing = f"; tables are missing, so kgtui could not look for: {', '.join(unknown)}" if unknown else ""
         return f"no findings{missing}\n\n{_age(found, now)}\n"
     blocks = []
     for kind in Kind:
@@ -176,12 +176,12 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Write when a finding began and how long it has lasted; empty if the beginning is not known."""
+    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `` if the start of the finding is not known."""
     if finding.since is None:
         return ""
-    prefix = "since at the latest" if finding.since_at_least else "since"
+    latest = " at the latest" if finding.since_at_least else ""
     long = lasted(finding, as_of)
-    return f"{prefix} {_local_time(finding.since)}{f' ({long})' if long else ''}"
+    return f"since {_local_time(finding.since)}{latest}{f' ({long})' if long else ''}"
 
 
 def _local_time(seconds: float) -> str:
@@ -190,7 +190,7 @@ def _local_time(seconds: float) -> str:
 
 
 def _cell(value: Value) -> str:
-    """Write one value of a row of evidence."""
+    """Write one value of a table row that a finding is based on."""
     if value is None:
         return marks.NONE
     if isinstance(value, datetime):

@@ -3,10 +3,10 @@
 Kafka's script prints nothing if one broker fails. This command prints the groups of the other brokers, the error on
 stderr, and exits with 1.
 
-Options are parsed as Kafka's scripts do, with their messages and exit codes. Their parser is jopt-simple without
-abbreviations: `--name value` and `--name=value`, also with one dash. An argument may look like an option. The text
-after the `=` of a flag, and words that are not options, are ignored. The checks run in a fixed order. Observed on Kafka
-4.3.1.
+Options are parsed as in Kafka's scripts, with the same messages and exit codes. The scripts use the parser jopt-simple
+without abbreviations. It accepts `--name value` and `--name=value`, also with one dash. The word after an option that
+takes an argument is always the argument, even if it begins with a dash. The text after the `=` of a flag, and words
+that are not options, are ignored. Options are checked in the order in which the script of Kafka 4.3.1 checks them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """A wrong option, reported as Kafka's script does: on stderr, with exit code 1, and with the help if `usage`."""
+    """An option is wrong. It is reported as in Kafka's script: on stderr, with exit code 1.
+
+    Attributes:
+        usage: whether the table of options is printed after the message.
+    """
 
     exit_code = 1
 
@@ -68,7 +72,11 @@ class KafkaOptionError(KgtuiError):
 
 @dataclass(slots=True)
 class Options:
-    """The options of one command line: name → arguments; a flag has an empty list."""
+    """The options of one command line.
+
+    Attributes:
+        given: name of an option → its arguments; the list is empty for a flag.
+    """
 
     given: dict[str, list[str]] = field(default_factory=dict)
 
@@ -76,7 +84,10 @@ class Options:
         return name in self.given
 
     def value(self, name: str) -> str | None:
-        """Return the argument of an option; None without the option. Raises `KafkaOptionError` if given twice."""
+        """Return the argument of an option, or None if the option is not given.
+
+        Raises `KafkaOptionError` if the option is given more than once.
+        """
         values = self.given.get(name)
         if values is None:
             return None
@@ -123,7 +134,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Parse `-name` like `--name` if that option exists.
 
-    Otherwise report an unknown option of one letter, as the script does.
+    Otherwise return the first letter as the name, because Kafka's script then reports this letter as unknown option.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
@@ -171,7 +182,7 @@ def pad(text: str, width: int) -> str:
 
 
 TIMEOUT = 30.0
-"""Timeout of every request in seconds, the constant in GroupsCommand."""
+"""Timeout of every request, in seconds, as in GroupsCommand."""
 
 LOADING = frozenset({14, 15})
 """Error codes of a broker that is still starting: COORDINATOR_LOAD_IN_PROGRESS and COORDINATOR_NOT_AVAILABLE."""
@@ -191,14 +202,14 @@ OPTIONS = (
     Option("protocol", "Only groups with this protocol type.", "protocol"),
     Option(
         "consumer",
-        "Only consumer groups of every kind: of type 'consumer', and with a protocol type that is 'consumer' or empty "
-        "(classic and simple ones).",
+        "Only consumer groups: groups of type 'consumer', and classic groups with protocol type 'consumer' or with "
+        "none (simple groups).",
     ),
     Option("share", "Only share groups."),
     Option("streams", "Only streams groups."),
-    Option("format", "text, as Kafka's tool prints, or json (not in Kafka's tool).", "format"),
+    Option("format", "'text' prints what Kafka's tool prints. 'json' is an addition of kgtui.", "format"),
     Option("help", "Print this.", stops=True),
-    Option("version", "Print the version of Kafka whose tool this follows.", stops=True),
+    Option("version", "Print the version of the Kafka tool that this command imitates.", stops=True),
 )
 
 
@@ -280,9 +291,9 @@ async def _read(
 
 
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
-    """List all groups; the type is None if an old broker does not report it, as in Kafka's script.
+    """Return the cluster, the id and listing of every group sorted by id, and a fault for each broker that failed.
 
-    Raises `UnreachableError`, or the error of the first broker if all of them fail.
+    Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """
     import asyncio
 
@@ -307,7 +318,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """Read the list of one broker; while its coordinator is loading, ask again, as Kafka's client does."""
+    """List the groups of one broker. While its coordinator is loading, repeat the request, as Kafka's client does."""
     import asyncio
 
     from kgtui.admin.deadline import Deadline
@@ -325,7 +336,10 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 
 
 def keeps(row: Listing, options: Options) -> bool:
-    """Return whether the options select a group, by the first option of GroupsCommand's filter that is given."""
+    """Return whether the options select a group, as the filter of GroupsCommand does.
+
+    `--group-type` (with `--protocol`) takes precedence over `--protocol`, `--consumer`, `--share` and `--streams`.
+    """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:
         return row.type == group_type.lower() and (protocol is None or row.protocol == protocol)

@@ -28,9 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(
         dest="what", metavar="status|optimize|prune", required=True, prog=parser.prog
     )  # fmt: skip
-    status = subcommands.add_parser("status", help="list tables with rows, sizes, days, versions and last write")
+    status = subcommands.add_parser(
+        "status", help="list the tables with their rows, sizes, days, versions and last writes"
+    )
     optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the tables' logs")
-    prune = subcommands.add_parser("prune", help="delete whole days that are too old")
+    prune = subcommands.add_parser("prune", help="delete the rows of old days")
     for subcommand in (status, optimize, prune):
         subcommand.add_argument("lake", metavar="LAKE", help="folder of the lake")
     add_format_option(status, "table", "json")
@@ -39,8 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]TIME",
         action="append",
         required=True,
-        help="how long to keep rows: 30d for all tables, gold=365d for a layer, gold/lag=90d for a table, gold=all to "
-        "keep all rows of a layer",
+        help="how long to keep rows, such as 30d for all tables, gold=365d for one layer, gold/lag=90d for one table; "
+        "gold=all deletes no rows of the layer; may be repeated",
     )
     prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
@@ -48,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
-        "A running recorder compacts and prunes its own tables. Files that optimize or prune replace stay on the disk\n"
-        "for an hour, because other programs may still be reading them."
+        "A running recorder compacts and prunes its own tables. Files that optimize or prune has replaced stay on the\n"
+        "disk for an hour, because other programs may still be reading them."
     )
 
 
@@ -105,7 +107,7 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
         name, equals, text = value.rpartition("=")
         days = None if text == "all" else int(parse_duration("--keep", text) // _DAY)
         if days is not None and days < 1:
-            raise UsageError(f"--keep takes whole days: {text} is less than one day")
+            raise UsageError(f"--keep takes at least one day, not {text}")
         if equals:
             by_name[name.strip("/")] = days
         else:

@@ -1,4 +1,4 @@
-"""Writes the log of kgtui to a private file in the state folder, with secrets removed and nothing on the screen."""
+"""Writes the log of kgtui to a private file in the state folder. Secrets are removed, and the terminal gets no log."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from io import TextIOWrapper
     from pathlib import Path
 
-BYTES = 1_000_000
-"""Size at which the log file is rotated."""
-KEPT = 3
-"""Number of old log files that are kept."""
+MAX_BYTES = 1_000_000
+"""Size at which the log file is rotated, in bytes."""
+OLD_FILES = 3
+"""Number of rotated log files that are not deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers that are kept above DEBUG.
+"""Loggers whose level is INFO even with `--debug`.
 
-At DEBUG they would log the bytes of logins, or a line per iteration of the event loop.
+At DEBUG, `aiokafka.conn` logs the bytes of logins, and `asyncio` logs a line per iteration of the event loop.
 """
 
 
@@ -42,13 +42,13 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Send all log records to `kgtui.log` in the state folder, and nowhere else, so that none disturbs the screen.
+    """Send all log records to `kgtui.log` in the state folder only, so that no log line is printed over the screen.
 
     Args:
-        debug: write records of every level instead of warnings and errors only.
+        debug: whether to write records of every level, instead of warnings and errors only.
 
     Returns:
-        The path of the file; None if it cannot be written, and records are dropped.
+        The path of the file. If the file cannot be written, all records are discarded, and the result is None.
     """
     root = logging.getLogger()
     for name in _LIMITED_TO_INFO:
@@ -56,7 +56,9 @@ def start_log(*, debug: bool) -> Path | None:
     path = state_folder().log
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handler: logging.Handler = _Private(path, maxBytes=BYTES, backupCount=KEPT, encoding="utf-8", errors="replace")
+        handler: logging.Handler = _Private(
+            path, maxBytes=MAX_BYTES, backupCount=OLD_FILES, encoding="utf-8", errors="replace"
+        )
     except OSError:
         root.addHandler(logging.NullHandler())
         return None

@@ -46,7 +46,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui ls` and return its exit code: 1 if a part could not be read."""
+    """Run `kgtui ls` and return its exit code: 1 if some groups or brokers could not be read."""
     query = _query(" ".join([args.filter, *args.expr]).strip())
     if args.watch is True:
         from kgtui.monitor.policy import WATCH_INTERVAL
@@ -113,14 +113,14 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
 
 def _notify_limits(query: Query | None, selection: Selection) -> None:
-    """Print on stderr what could not be read and why, and for how many groups the filter had no data."""
+    """Print on stderr what could not be read and why, and for how many groups the filter lacked data."""
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
-        notify(f"partial: {answered} of {brokers} brokers answered")
+        notify(f"partial result: {answered} of {brokers} brokers answered")
     notify_faults(selection.faults)
     searched, every = selection.searched
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        advice = "; use the screen for empty:, and kgtui check for verdict: and timelag:"
+        advice = "; the term empty: needs the screen, and verdict: and timelag: need kgtui check"
         notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("kgtui.commands.demo", "open the screen on a simulated cluster"),
     "ls": ("kgtui.commands.ls", "list every group that matches a filter"),
-    "show": ("kgtui.commands.show", "show everything about one group, or a few"),
-    "check": ("kgtui.commands.check", "watch groups for a while and judge their health; for scripts, by exit code"),
+    "show": ("kgtui.commands.show", "show everything about one or more groups"),
+    "check": ("kgtui.commands.check", "watch groups for a while and judge their health; the exit code is for scripts"),
     "record": ("kgtui.commands.record", "record all changes to all groups into a lake, to replay them later"),
     "replay": ("kgtui.commands.replay", "open the screen on a recording, at any point in time"),
     "pipeline": ("kgtui.commands.pipeline", "compute the silver and gold tables of a lake with Spark"),
@@ -47,7 +47,10 @@ EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains 
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser that raises `UsageError`, and adds the options of its command only when it is used."""
+    """An argument parser for kgtui or one of its commands, which raises `UsageError` instead of exiting.
+
+    The options of a command are added only when its parser parses something, because importing all commands is slow.
+    """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
@@ -69,13 +72,16 @@ class CommandParser(argparse.ArgumentParser):
         """Return the help as argparse does, with the text that the command's `epilog` function returns at the end."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # The formatter is set here and not earlier, because argparse creates a formatter for every option that is
-        # added.
+        # The formatter is set here and not in the constructor, because argparse creates a formatter for every option
+        # that is added, and this formatter imports `rich_argparse`, which is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, after `load`. An unknown option is reported by the parser of the command."""
+        """Add the options of the command, then parse as argparse does.
+
+        An unknown option is reported by the parser of the command, so that the message names the help of the command.
+        """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -103,8 +109,9 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that every command takes.
 
     Args:
-        parser: where they are added.
-        again: whether the parser is that of a command. An option after the command overrides the same option before it.
+        parser: the parser to which the options are added.
+        again: True if the parser belongs to a command. The options then have no default values, so that an option that
+            is given before the command is overridden only if it is given again after the command.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -121,18 +128,19 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
         "--command-config", metavar="FILE", default=unset, help="Java client properties, such as credentials"
     )
     group.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=unset, help="time for the whole command (30)"
+        "--timeout", metavar="SECONDS", type=float, default=unset, help="maximum duration of the command (30)"
     )
     group.add_argument(
         "--read-only", action="store_true", default=flag, help="refuse everything that changes the cluster"
     )
-    group.add_argument("--debug", action="store_true", default=flag, help="write more to the log file")
+    group.add_argument("--debug", action="store_true", default=flag, help="write debug messages to the log file")
 
 
 def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> CommandParser:
-    """Return the parser of the command line. It knows all commands, or those in `only` if given.
+    """Return the parser of the command line. Each command adds its own options when it is used.
 
-    Each command adds its own options when it is used.
+    Args:
+        only: names of the commands that the parser knows; None for all commands.
     """
     parser = CommandParser(
         prog=prog, description="Shows and manages every group of a Kafka cluster.", epilog=EPILOG
@@ -174,7 +182,9 @@ def add_lake_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("recording")
     group.add_argument("--lake", metavar="LAKE", help="read this recording instead of a cluster")
     group.add_argument(
-        "--at", metavar="TIME", help="point in time: 2026-11-21T10:04:23Z, 10:04, or 15m (before the end)"
+        "--at",
+        metavar="TIME",
+        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before the end",
     )
 
 
@@ -191,7 +201,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line; `command` of the result is None for the screen.
+    """Parse the command line. Without a command, which opens the screen, `command` of the result is None.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands and their options."""
     subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
     once = subcommands.add_parser("run", help="decode new records, update the gold tables, and exit")
-    watch = subcommands.add_parser("watch", help="do the same as run again and again, until Ctrl-C")
+    watch = subcommands.add_parser("watch", help="repeat what run does until Ctrl-C")
     demo = subcommands.add_parser("demo", help="simulate days of history, run the pipeline on them, print findings")
     for subcommand in (once, watch):
         add_cluster_options(subcommand, again=True)
@@ -110,9 +110,13 @@ def _check_lake(path: str) -> None:
 
 
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
-    """Create the lake and its tables. Raises `LakeError` if they cannot be created.
+    """Create the lake and its tables.
 
-    It also raises `LakeError` if `run` (`interval` is None) has nothing to read. `watch` may wait for data.
+    Args:
+        interval: time between two batches of `watch`, in seconds; None for `run`.
+
+    Raises:
+        LakeError: the tables cannot be created, or `run` has nothing to read. `watch` waits for data instead.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -141,7 +145,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources that the options name. If they name a cluster, the topic's offsets are read from it."""
+    """Return the sources that the options name.
+
+    If the options name a cluster, the log bounds of `__consumer_offsets` are read from it.
+    """
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -163,7 +170,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
         return
     run_once(lake, sources, update, progress.update)
     progress.end()
-    notify(f"{lake.folder.path} is up to date, after {time.monotonic() - started:.0f} s")
+    notify(f"updated {lake.folder.path} in {time.monotonic() - started:.0f} s")
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
@@ -186,7 +193,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Read partitions and offsets of `__consumer_offsets` from the cluster that the options name.
+    """Read the partitions and log bounds of `__consumer_offsets` from the cluster that the options name.
 
     Raises:
         SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.
@@ -213,7 +220,7 @@ async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> flo
 
 
 async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tuple[int, int]]:
-    """Return the log start and log end offset of `__consumer_offsets`, by partition.
+    """Return partition → (log start offset, log end offset) for all partitions of `__consumer_offsets`.
 
     Raises the same errors as `read_offsets_topic`.
     """

@@ -43,7 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (5m)")
     parser.add_argument("--until", metavar="TIME", help="end of the history, such as 2026-11-21T10:00Z (now)")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="S", help="seed of random choices; same seed and end, same history (1)"
+        "--seed",
+        type=int,
+        default=1,
+        metavar="S",
+        help="seed of random choices; the same seed and end give the same history (1)",
     )
     parser.add_argument(
         "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"
@@ -60,13 +64,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        if args.lake is None:  # delete the temporary folder, because the user does not know its path yet
+        if args.lake is None:  # Delete the temporary folder, because its path has not been printed yet.
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
     notify(f"recorded {history.days:g} days with {history.polls} polls in {lake}, which took {seconds:.0f} s")
     if args.history_only:
-        notify(f"replay them with {join(('kgtui', 'replay', lake))}")
+        notify(f"to replay the recording: {join(('kgtui', 'replay', lake))}")
         return 0
     code = _run_pipeline(args, lake) or _print_findings(lake)
     notify(f"for a report with plots: {join(('kgtui', 'report', lake, '-o', 'report.html'))}")
@@ -91,15 +95,16 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder for the lake; without `--lake`, a new temporary folder.
+    """Return the folder for the lake. Raises `UsageError` if the folder is not empty.
 
-    Raises `UsageError` if the folder is not empty.
+    Args:
+        given: value of `--lake`; None creates a temporary folder.
     """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = Path(given).expanduser()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} is not empty, but the demo creates a new lake: name a folder that does not exist")
+        raise UsageError(f"{path} is not empty, but the demo creates a new lake; name a folder that does not exist")
     return str(path)
 
 
@@ -124,7 +129,7 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 
 
 def _print_findings(lake: str) -> int:
-    """Print what `kgtui insights` prints, and return its exit code."""
+    """Print the findings like `kgtui insights`, and return the exit code."""
     from kgtui.commands.insights import as_text, report_missing_tables
     from kgtui.insights.reader import read_insights
 
@@ -138,7 +143,7 @@ def _print_findings(lake: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DemoHistory:
-    """What history to record.
+    """Parameters of the simulated history.
 
     Attributes:
         days: length of the history, in days.
@@ -204,9 +209,9 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """Replacement for the monitor that a recorder reads. It controls the simulated cluster and the recorder.
+    """The monitor from which the recorder takes the list of groups. It also controls the simulation.
 
-    Between two polls, it advances the simulated cluster. After the last poll, it stops the recorder.
+    Between two polls of the recorder, it advances the simulated cluster. After the last poll, it stops the recorder.
 
     Attributes:
         snapshot: the newest list of groups, which the recorder reads.

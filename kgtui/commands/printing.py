@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout in the terminal's encoding; marks that the encoding lacks are replaced by ASCII.
+    """Print text on stdout in the encoding of stdout.
+
+    Symbols such as `…` that the encoding lacks are replaced by ASCII, and other characters by escapes.
 
     Raises:
         KgtuiError: stdout cannot be written to, for example because the disk is full.
@@ -34,7 +36,7 @@ def print_text(text: str) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Print JSON or CSV on stdout as it is, which is UTF-8 in every locale. Raises the same errors as `print_text`."""
+    """Print UTF-8 data, such as JSON or CSV, on stdout, whatever the locale. Raises the same errors as `print_text`."""
     with _to_stdout():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -73,7 +75,7 @@ def notify(message: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print faults on stderr. Groups with the same fault share one line, which names only the first of these groups."""
+    """Print faults on stderr. For groups with the same kind of fault, only one line with the first group is printed."""
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -83,7 +85,7 @@ def notify_faults(faults: Iterable[Fault]) -> None:
         lines.setdefault(key, f"{where}: {fault.message} [{fault.name}]{advice}")
         counts[key] = counts.get(key, 0) + 1
     for key, line in lines.items():
-        notify(line + (f", and {counts[key] - 1} more of this kind" if counts[key] > 1 else ""))
+        notify(line + (f" (and {counts[key] - 1} more with the same error)" if counts[key] > 1 else ""))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Shows the progress of one piece of work. Used as a context manager, it erases the progress line at the end.
+    """Shows the progress of an operation. As a context manager, it erases the progress line at the end.
 
     Args:
         stream: where the line is written; stderr by default.
@@ -35,7 +35,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show this progress, unless the minimum time since the last update has not passed yet."""
+        """Show the sentence. It is dropped if the previous one has been shown for less than the minimum time."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

@@ -27,16 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     defaults = RecorderOptions()
     interval, flush, keep = f"{defaults.interval:g}s", f"{defaults.flush:g}s", f"{defaults.keep_days}d"
-    parser.add_argument("lake", metavar="LAKE", help="the folder to record into; created if needed")
+    parser.add_argument("lake", metavar="LAKE", help="folder to record into; it is created if it does not exist")
     parser.add_argument(
         "--interval", default=interval, metavar="TIME", help=f"time between two reads of every group ({interval})"
     )
-    parser.add_argument("--flush", default=flush, metavar="TIME", help=f"write at least this often ({flush})")
+    parser.add_argument(
+        "--flush", default=flush, metavar="TIME", help=f"maximum time between two writes to the lake ({flush})"
+    )
     parser.add_argument(
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"delete days that are older than this ({keep}); all: delete nothing",
+        help=f"delete days that are older than this, or all to delete none ({keep})",
     )
     parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
 
@@ -103,7 +105,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
 
 @contextlib.contextmanager
 def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]:
-    """On SIGTERM, Ctrl-C or after a given time, let the recorder write everything and stop."""
+    """On Ctrl-C, SIGTERM or SIGHUP, or after `seconds`, let the recorder write everything and stop."""
     loop = asyncio.get_running_loop()
     for number in _ENDS:
         loop.add_signal_handler(number, recorder.stop)

@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("lake", metavar="LAKE", help="a folder that kgtui record has written")
     parser.add_argument(
-        "--at", metavar="TIME", help="point in time: 2026-11-21T10:04:23Z, 10:04, or 15m (before the end)"
+        "--at",
+        metavar="TIME",
+        help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before the end",
     )
     add_screen_options(parser, again=True)
 

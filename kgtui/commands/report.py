@@ -20,10 +20,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui report`."""
     parser.add_argument("lake", metavar="LAKE", help="a folder with the tables that kgtui pipeline computes")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="the HTML file, which is overwritten; - for stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="HTML file to write, which is replaced if it exists; - for stdout",
     )
     parser.add_argument(
-        "--since", metavar="TIME", help="start of the plots, such as 2026-11-21T10:04Z or 6h (before the end)"
+        "--since", metavar="TIME", help="start of the plots, such as 2026-11-21T10:04Z, or 6h for 6 h before the end"
     )
     parser.add_argument("--until", metavar="TIME", help="end of the plots")
 
@@ -32,7 +36,7 @@ def epilog() -> str:
     """Return the text below the options of `kgtui report --help`."""
     return (
         "The page needs no network and contains no scripts. Only its owner can read it (mode 0600), because it names\n"
-        "groups, topics and the cluster. Findings are as of the end of the tables; plots cover up to 14 days."
+        "groups, topics and the cluster. Findings describe the end of the tables; plots cover up to 14 days."
     )
 
 
@@ -62,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all, with mode 0600. Raises `UsageError` that says why it failed."""
+    """Write a file completely or not at all, with mode 0600. Raises `UsageError` with the reason if it fails."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():  # such as /dev/stdout, which must not be replaced by a file
+        if path.exists() and not path.is_file():  # A device such as /dev/stdout must not be replaced.
             path.write_bytes(data)
             return
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

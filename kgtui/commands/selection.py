@@ -1,4 +1,4 @@
-"""Selects groups by a filter. Only the data that the filter and the output need is read into a `Snapshot`."""
+"""Selects groups by a filter. Only the data that the filter and the command need is read into a `Snapshot`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class Selection:
         snapshot: all data that was read, including data of groups that were not selected.
         ids: ids of the selected groups, in the order of the filter.
         coverage: how many brokers answered, and how many selected groups could be read completely.
-        faults: everything that could not be read, with its reason.
+        faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: for how many groups the filter had all its data, and for how many it needed data.
+        searched: pair of counts: groups that the filter could test, and groups that it had to test because the list of
+            groups alone did not exclude them.
     """
 
     snapshot: Snapshot
@@ -61,7 +62,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Return early without a filter: this is the most frequent case, and the imports below would slow it down.
+        # Return early without a filter. This is the most frequent case, and the imports below would slow it down.
         snapshot, faults = await list_groups(admin, timeout=timeout)
         return Selection(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
     from kgtui.admin.deadline import Deadline
@@ -85,10 +86,10 @@ async def select_groups(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Return the snapshot with the members and lag that were asked for, and the faults that do not belong to one group.
+    """Read members and lag, and return the snapshot with them, and the faults that concern no single group.
 
     Args:
-        deadline: one step of it is taken for members, and two for lag.
+        deadline: time limit. Reading members takes one of its steps, and reading lag takes two.
     """
     from kgtui.admin.reading import GroupsRead, Logs, read_groups
     from kgtui.model.query import Need
@@ -129,8 +130,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a sentence on the number of groups for which the filter could not decide, from `Selection.searched`."""
-    return f"the filter could not decide on {every - searched} of {every} groups, because their data is unknown"
+    """Return a sentence on the groups for which the filter lacked data. Both counts are from `Selection.searched`."""
+    return f"the filter could not be applied to {every - searched} of {every} groups, because their data is unknown"
 
 
 def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
@@ -139,7 +140,7 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
-    # Send both requests at once. One after the other, a broker that does not answer to the first could use up the time.
+    # Send both requests at once, because a broker that does not answer the first could otherwise use up the time.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Maximum time, in seconds, to wait for an answer of the cluster; then the start screen is shown instead."""
+"""Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `advance` that show the same recorded poll. The rest of a longer interval is skipped."""
+"""Maximum number of calls of `advance` for which the same poll is shown.
+
+If the next poll is further away, the time until that poll is skipped.
+"""
 
 
 class SessionOpener:
@@ -45,9 +48,9 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """Open the first session: on the cluster in the options or the configuration, else on localhost.
+        """Open the first session, on the cluster that the options or the configuration name.
 
-        If localhost does not answer, the session has no cluster.
+        If they name none, `localhost:9092` is tried. If it does not answer, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -69,7 +72,8 @@ class SessionOpener:
     async def connect(self, address: str) -> Session:
         """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
         seeds = parse_bootstrap(address, "address")
-        # Resolved like an option, so that a configured cluster keeps its credentials and its read-only flag.
+        # The address is handled like --bootstrap-server, so that the credentials and the read-only flag of a configured
+        # cluster with this address are used.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -91,7 +95,10 @@ class SessionOpener:
         return replace(await self._open(target, command_config), filter="")
 
     async def recording(self, lake: str, at: str) -> Session:
-        """Open a session on a recording at a point in time, by default its end. Raises `LakeError`, `UsageError`."""
+        """Open a session on a recording at a point in time, or at the end of the recording if `at` is empty.
+
+        Raises `LakeError` or `UsageError`.
+        """
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
@@ -127,7 +134,7 @@ class SessionOpener:
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Return the clusters to choose from, including those opened by address; empty if no cluster is configured."""
+        """Return the configured clusters and the clusters that were opened by address; empty if none is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters
@@ -184,7 +191,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Return each address that was tried with the reason why it failed; empty if the cluster answers."""
+    """Try to connect. Returns pairs (address, reason of the failure); empty if the cluster answers."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -196,11 +203,11 @@ async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
-    """Return a read-only session on a recording; its monitor shows the poll that `admin` is at.
+    """Return a read-only session on a recording, which shows the poll that `admin` shows.
 
     Args:
         empty: a session without a cluster, with the user's settings.
-        admin: the recording.
+        admin: the recording and the poll that is shown.
     """
     from kgtui.monitor import Monitor, MonitorOptions
     from kgtui.monitor.policy import REPLAY_INTERVAL
@@ -249,11 +256,14 @@ class LakeReplayPosition:
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by some polls, or back if negative; False at the end of the recording."""
+        """Move forward by `by` polls, or back if it is negative. Returns False if there is no such poll."""
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or the previous one; False if there is none."""
+        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
+
+        Returns False if there is no such poll.
+        """
         return await self._admin.next_change(group, back=back) is not None
 
     async def go_to(self, text: str) -> None:
@@ -265,9 +275,10 @@ class LakeReplayPosition:
         await self._admin.seek(at)
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by some recorded seconds; False at the end of the recording.
+        """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        Time that does not reach the next poll is added to the next call. A gap is skipped at once.
+        If the next poll is not reached, the seconds are added to those of the next call. A gap in the recording is
+        skipped at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds
@@ -290,5 +301,5 @@ class LakeReplayPosition:
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll at a time and the poll shown. Raises `LakeError`."""
+        """Return the differences between the poll at a time and the poll that is shown. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

@@ -1,4 +1,4 @@
-"""`kgtui show`: show everything about one group, or a few."""
+"""`kgtui show`: show everything about one or more groups."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui show` and return its exit code: 1 if a group is missing or a part could not be read."""
+    """Run `kgtui show` and return its exit code: 1 if a group does not exist, or some data could not be read."""
     return run_async(_run(args))
 
 
@@ -62,16 +62,16 @@ async def _run(args: argparse.Namespace) -> int:
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about these groups into a snapshot, and return it with the faults.
+    """Read everything about these groups, and return it as a snapshot, with the faults.
 
-    A group that does not exist is a fault. Raises `UnreachableError` if no broker answered.
+    A group that does not exist is reported as a fault. Raises `UnreachableError` if no broker answered.
     """
     deadline = Deadline(timeout, steps=4)
     cluster = await admin.cluster(timeout=deadline.step())
     read = await read_groups(admin, deadline, describe=groups, configs=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Offsets are read after the descriptions, because the RPC for offsets depends on the type.
+    # Offsets are read after the descriptions, because the RPC that reads them depends on the type of the group.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
     # Brokers of old versions have no group configs, so the missing configs are not reported as a fault.

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from kgtui.errors import UsageError
 from kgtui.model.rfc3339 import parse_rfc3339
 
-_EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration such as 15m, counted back from the end"
+_EXPECTED = "a time such as 2026-11-21T10:04:23Z or 10:04, or a duration before the end such as 15m"
 
 
 def parse_duration(option: str, text: str) -> float:

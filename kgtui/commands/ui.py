@@ -24,7 +24,10 @@ THREAD_SWITCH_INTERVAL = 0.0005
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the screen on the cluster that the options name, or the start screen. Returns the exit code."""
+    """Open the screen on the cluster that the options or the configuration name, and return the exit code.
+
+    If they name none and localhost does not answer, the start screen is opened.
+    """
     return _start(args, None)
 
 
@@ -34,7 +37,7 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
-    """Check the options, so that errors are reported before the screen opens, then open it. Raises `UsageError`."""
+    """Check the options, and then open the screen. Raises `UsageError` before the screen opens."""
     if args.filter:
         from kgtui.model.query import parse
 
@@ -48,7 +51,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    gc.disable()  # objects created during the start stay alive, so garbage collection would only delay the start
+    gc.disable()  # Objects that are created during the start stay alive, so garbage collection would only delay it.
     try:
         return asyncio.run(_run(args, demo))
     finally:

@@ -34,7 +34,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     group = EMPTY_GROUPS[terminal.size[0]]
     ui.select(group)
     terminal.keys("d")
-    screen = terminal.wait_for("Type its name")
+    screen = terminal.wait_for("To confirm, type the group id")
     for words in ("Lost", "Backup", "Cancel", "classic (consumer)", "Empty"):
         assert words in screen
     terminal.type(group[:-1])
@@ -57,9 +57,9 @@ def test_canceling_the_dialog_changes_nothing(ui: Ui) -> None:
     """The Cancel button has the focus, so that pressing enter directly after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
-    ui.terminal.wait_for("Type its name")
+    ui.terminal.wait_for("To confirm, type the group id")
     ui.terminal.keys("Enter")
-    ui.terminal.wait_until_gone("Type its name")
+    ui.terminal.wait_until_gone("To confirm, type the group id")
     assert "1 shown" in ui.terminal.screen()
     ui.leave_pane()
     ui.remove_filter()
@@ -69,7 +69,7 @@ def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("d")
     ui.terminal.wait_for("stop them first")
-    assert "Type its name" not in ui.terminal.screen()
+    assert "To confirm, type the group id" not in ui.terminal.screen()
     ui.leave_pane()
     ui.remove_filter()
 
@@ -81,11 +81,11 @@ def test_marked_groups_are_confirmed_together_by_their_number(ui: Ui) -> None:
     terminal.keys("*")
     terminal.wait_for("3 marked")
     terminal.keys("d")
-    screen = terminal.wait_for("Type the number of groups")
+    screen = terminal.wait_for("To confirm, type the number of groups")
     for words in ("mirror-checkpoints", "flink-savepoint-7", "customers.sync", "2 will be deleted", "1 refused"):
         assert words in screen
     terminal.keys("Escape")
-    terminal.wait_until_gone("Type the number of groups")
+    terminal.wait_until_gone("To confirm, type the number of groups")
     terminal.keys("*")
     terminal.wait_until_gone("marked")
     ui.remove_filter()
@@ -98,10 +98,10 @@ def test_marked_groups_are_confirmed_together_by_their_number(ui: Ui) -> None:
 def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_by: str, asked: str) -> None:
     ui.select(found_by)
     ui.terminal.keys("d")
-    screen = ui.terminal.wait_for("Type its")
+    screen = ui.terminal.wait_for("To confirm, type the")
     assert asked in screen
     ui.terminal.keys("Escape")
-    ui.terminal.wait_until_gone("Type its")
+    ui.terminal.wait_until_gone("To confirm, type the")
     ui.leave_pane()
     ui.remove_filter()
 
@@ -120,5 +120,5 @@ def test_read_only_screen_offers_no_delete(terminal: Terminal, cluster: Simulato
     terminal.wait_for("No matches found")
     terminal.keys("Escape")
     terminal.wait_until_gone("Search for commands")
-    assert "Type its name" not in terminal.screen()
+    assert "To confirm, type the group id" not in terminal.screen()
     assert not (terminal.state / "backups").exists()

@@ -50,7 +50,7 @@ def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_
             terminal.wait_for(re.compile(rf"▏ total +{group.lag:,}\b").search, PATIENCE)
         terminal.keys("d")
         terminal.wait_for("stop", PATIENCE)
-        assert "Type its name" not in terminal.screen()
+        assert "To confirm, type the group id" not in terminal.screen()
         ui_on_real_broker.remove_filter()
 
 
@@ -61,7 +61,7 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
     terminal.keys("r")
     ui_on_real_broker.select("made-to-be-deleted")
     terminal.keys("d")
-    terminal.wait_for("Type its name")
+    terminal.wait_for("To confirm, type the group id")
     terminal.type("made-to-be-deleted")
     terminal.keys("Enter")
     terminal.wait_for("1 deleted", PATIENCE)

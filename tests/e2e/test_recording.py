@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
 
-kgtui = partial(runs.kgtui, patience=120)
+kgtui = partial(runs.kgtui, timeout=120)
 
 
 def json_of(*words: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def screen_text(app: App[None]) -> str:
 def text_to_type(app: App[None]) -> str:
     """Return the text that the dialog asks the user to type."""
     lines = [line.strip(" │") for line in screen_text(app).splitlines()]
-    (at,) = (index for index, line in enumerate(lines) if line.startswith("Type ") and line.endswith(":"))
+    (at,) = (index for index, line in enumerate(lines) if line.startswith("To confirm, type ") and line.endswith(":"))
     return lines[at + 1]
 
 
@@ -134,7 +134,7 @@ async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: 
             "Last commit unknown",
             "Offsets can be restored. Not restored: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
-            "Type its name to delete it:",
+            "To confirm, type the group id:",
         ):
             assert words in shown.replace("│", ""), shown
         assert str(folder.backups)[:40] in shown
@@ -222,7 +222,7 @@ async def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin
         ]  # fmt: skip
         shown = screen_text(app)
         assert "Delete 4 groups?" in shown
-        assert "Type the number of groups to delete them:" in shown
+        assert "To confirm, type the number of groups:" in shown
         assert text_to_type(app) == "3"
         await paste(app, pilot, "4")
         assert app.screen.query_one("#delete", Button).disabled
@@ -289,7 +289,7 @@ async def test_the_dialog_fits_on_every_screen(
             placed = app.screen.find_widget(app.screen.query_one(control))
             assert placed.region.height >= 1, control
             assert placed.visible_region == placed.region, control
-        assert "Type " in screen_text(app)
+        assert "To confirm, type " in screen_text(app)
 
 
 async def test_only_the_group_of_the_dialog_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
@@ -366,7 +366,7 @@ async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAd
         await show_unfinished_deletes(app, replace(session, read_only=True))
         assert read_entries(folder.audit)[0][0].outcome is None
         await show_unfinished_deletes(app, session)
-        await until(pilot, lambda: "[/red]: checked at a later start" in screen_text(app))
+        await until(pilot, lambda: "[/red]: a later check found" in screen_text(app))
         calls = len(admin.calls)
         await show_unfinished_deletes(app, session)
         assert len(admin.calls) == calls

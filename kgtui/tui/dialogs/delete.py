@@ -184,7 +184,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self._show_status("Nothing can be deleted", ERROR)
             return
         self._challenge = challenge([line.group for line in allowed])
-        question = f"Type {self._challenge.what} to delete {'it' if len(allowed) == 1 else 'them'}:\n"
+        question = f"To confirm, type {self._challenge.what}:\n"
         # The text that the user must type is printable ASCII already. If its backslashes were escaped again, the user
         # would see another text than the one to type.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))

@@ -148,7 +148,7 @@ def _since(row: FindingRow, *, short: bool) -> str:
     if short:
         return f" for{' at least' if finding.since_at_least else ''} {long}" if long else ""
     least = " at the latest" if finding.since_at_least else ""
-    return f" since{least} {minute(finding.since)}{f' ({long})' if long else ''}"
+    return f" since {minute(finding.since)}{least}{f' ({long})' if long else ''}"
 
 
 def _start(sentence: str) -> str:

@@ -210,7 +210,7 @@ async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedA
     on_call(admin, "delete_groups", carried_out)
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
-    assert result.reason == "the answer was lost, but the group is gone"
+    assert result.reason == "no response arrived, but the group no longer exists"
     assert len(sends(admin)) == 1
 
 

@@ -114,7 +114,7 @@ async def test_group_with_unanswered_offsets_is_refused(admin: ScriptedAdmin) ->
     admin.committed_offsets = forbidden  # type: ignore[assignment,method-assign]
     (line,) = (await plan(admin, ["g"])).lines
     assert line == Refused(
-        "g", "a backup is not possible: its offsets cannot be read: broker 1: no answer in 30 s", "classic"
+        "g", "a backup is not possible: the offsets cannot be read: broker 1: no answer in 30 s", "classic"
     )
 
 

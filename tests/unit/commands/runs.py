@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tests.scripted import ScriptedAdmin
 
 
-def kgtui(*words: str, patience: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
     """Run `kgtui` in a process of its own, and return the completed process.
 
     Args:
         words: the arguments.
-        patience: longest time that it may run, in seconds.
+        timeout: maximum duration of the process, in seconds.
         env: environment variables to add.
     """
     return subprocess.run(
         [sys.executable, "-m", "kgtui", *words],
         capture_output=True,
         text=True,
-        timeout=patience,
+        timeout=timeout,
         check=False,
         env={**os.environ, **env},
     )

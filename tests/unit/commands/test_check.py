@@ -129,7 +129,7 @@ def test_unreadable_retention_is_reported_and_does_not_fail_the_check(
     monkeypatch.setattr(admin, "retention", refused)
     ran = run("check", "fine")
     assert ran.code == 0
-    warning = "the time until data or offsets are lost may be missing"
+    warning = "the time until records or offsets expire may be unknown"
     assert ran.err == f"kgtui: {warning}: read configs of topic a: no. (and 1 more); grant it\n"
 
 
@@ -190,9 +190,10 @@ def test_short_watch_reports_undecided_verdicts(run: Callable[..., Completed]) -
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
     assert "STOP needs more than 45 s without progress, observed 20 s" in ran.out
+    not_final = "kgtui: after 20 s, the verdict on 1 group is not final"
     assert ran.err.splitlines() == [
-        "kgtui: after 20 s, 1 group could not be decided: WARN needs 5 commits, observed 3",
-        "kgtui: after 20 s, 1 group could not be decided: STOP needs more than 45 s without progress, observed 20 s",
+        f"{not_final}: WARN needs 5 commits, observed 3",
+        f"{not_final}: STOP needs more than 45 s without progress, observed 20 s",
     ]
 
 
@@ -253,7 +254,7 @@ def test_silent_broker_makes_the_result_partial(run: Callable[..., Completed], a
     ran = run("check", "--all", "queue,fine")
     assert ran.code == 1
     assert verdicts(ran) == {"queue": "OK"}
-    assert "partial: 2 of 3 brokers answered" in ran.err
+    assert "partial result: 2 of 3 brokers answered" in ran.err
 
 
 def test_unreadable_group_has_no_verdict(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
@@ -390,7 +391,7 @@ def test_terminal_shows_start_and_number_of_verdicts(
         (("check", "--for", "2m+"), "--for takes a duration above 0"),
         (("check", "--for", "soon"), "--for: 'soon' is not a number"),
         (("check", "--interval", "1ms"), "there is no unit 'ms' here"),
-        (("check", "--interval", "0.01s"), "--interval is at least 0.05 s"),
+        (("check", "--interval", "0.01s"), "--interval must be at least 0.05 s"),
         (("check", "--commit-interval", "x"), "--commit-interval: 'x' is not a number"),
         (("check", "--allowed-lag", "-1"), "--allowed-lag takes a number of records"),
         (("check", "--fail-on", "ok"), "invalid choice: 'ok'"),

@@ -104,7 +104,7 @@ def test_any_time_is_judged_by_the_polls_before_it(check: Callable[..., Complete
 def test_short_time_reports_undecided_verdicts(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
-    assert "after 30 s, 1 group could not be decided: STOP needs more than 45 s without progress" in ran.err
+    assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_json_has_time_duration_and_interval_of_the_recording(check: Callable[..
 
 def test_missing_part_of_the_recording_is_reported(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
-    assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
+    assert (ran.code, ran.err) == (0, "kgtui: of the 1 h before this time, only 5 min were recorded\n")
 
 
 def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Complete
     unknown.flush()
     stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "the time until data or offsets are lost may be missing: the recording has no retention of topics and offsets"
+        "the time until records or offsets expire may be unknown: the recording has no retention of topics and offsets"
         in stderr
     )
 

@@ -184,7 +184,10 @@ def test_groups_that_cannot_be_read_are_reported_and_kept(
     assert sent(admin) == ["idle-a"]
     assert capsys.readouterr().err.splitlines()[:2] == [
         "kgtui: group idle-b: not authorized [GROUP_AUTHORIZATION_FAILED]",
-        "kgtui: the filter could not decide on 1 of 2 groups, because their data is unknown; they are not deleted",
+        (
+            "kgtui: the filter could not be applied to 1 of 2 groups, because their data is unknown; "
+            "these groups are not deleted"
+        ),
     ]
 
 
@@ -199,7 +202,7 @@ def test_no_matching_group_exits_with_0_without_a_question(
 def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
     screen = terminal("idle-a")
     assert cli.main(["delete", "idle-a"]) == 0
-    assert "To confirm, type its name, idle-a :" in screen.getvalue()
+    assert "To confirm, type the group id: idle-a\n> " in screen.getvalue()
     assert sent(admin) == ["idle-a"]
 
 
@@ -279,8 +282,9 @@ def test_unfinished_deletion_is_checked_by_the_next_delete(
     assert "no outcome yet" in capsys.readouterr().out
     del admin.groups["idle-a"], admin.descriptions["idle-a"]
     assert cli.main(["delete", "nothing-like-this"]) == 0
-    assert "the outcome of an earlier deletion of idle-a was unknown; checked at a later start: the group is gone" in (
-        capsys.readouterr().err
+    assert (
+        "the outcome of an earlier deletion of idle-a was unknown; a later check found that the group no longer exists"
+        in (capsys.readouterr().err)
     )
     assert cli.main(["audit", "--unfinished", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["entries"] == []

@@ -100,7 +100,7 @@ def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: 
 def test_keep_takes_a_default_a_layer_or_a_table() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
-    with pytest.raises(UsageError, match="whole days"):
+    with pytest.raises(UsageError, match="at least one day"):
         parse_keep(["gold=1h"])
 
 

@@ -118,7 +118,7 @@ def test_silent_broker_makes_the_list_partial(run: Callable[..., Completed], adm
     ran = run("ls")
     assert ran.code == 1
     assert groups(ran) == ["connect", "pay", "queue"]
-    assert "kgtui: partial: 2 of 3 brokers answered\n" in ran.err
+    assert "kgtui: partial result: 2 of 3 brokers answered\n" in ran.err
     assert "broker 2: no answer within 30 s" in ran.err
     found = json.loads(run("ls", "--format", "json").out)
     assert found["coverage"]["brokers"] == [2, 3]
@@ -158,21 +158,21 @@ def test_faults_of_one_kind_share_a_line(run: Callable[..., Completed], admin: S
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
     assert ran.err.count("GROUP_AUTHORIZATION_FAILED") == 1
-    assert "and 1 more of this kind" in ran.err
+    assert "(and 1 more with the same error)" in ran.err
 
 
 def test_filter_term_that_needs_the_screen_is_reported(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (0, [])
-    assert "the filter could not decide on 1 of 4 groups" in ran.err
-    assert "use the screen for empty:" in ran.err
+    assert "the filter could not be applied to 1 of 4 groups" in ran.err
+    assert "the term empty: needs the screen" in ran.err
 
 
 def test_filter_by_verdict_points_to_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, [])
-    assert "could not decide on 4 of 4 groups" in ran.err
-    assert "kgtui check for verdict:" in ran.err
+    assert "could not be applied to 4 of 4 groups" in ran.err
+    assert "verdict: and timelag: need kgtui check" in ran.err
 
 
 def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
