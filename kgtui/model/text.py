@@ -39,11 +39,6 @@ def visible(text: str) -> str:
     return "".join(_pieces(text))
 
 
-def is_visible(text: str) -> bool:
-    """Return whether the text is safe to show, so that `visible` leaves it unchanged."""
-    return visible(text) == text
-
-
 def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     marks = MOST_MARKS

@@ -80,7 +80,10 @@ async def settled(pilot: Pilot[Any]) -> None:
     assert isinstance(app, KgtuiApp)
     screen = next((screen for screen in app.screen_stack if isinstance(screen, MainScreen)), None)
     if screen is not None:
-        await screen.group_tree.wait_for_layout()
+        tree = screen.group_tree
+        while tree._layout_due.is_set() or not tree._layout_done.is_set():
+            await asyncio.sleep(0)
+            await tree._layout_done.wait()
     await pilot.pause()
 
 

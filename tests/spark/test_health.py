@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
 from kgtui.lake.schemas import COMMITS
-from kgtui.model.burrow import CommitRing, Options, Status, Window, judge_partition
+from kgtui.model.burrow import CommitRing, Options, Status, Window
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.read_history import Sample
 from kgtui.model.health.values import Watching
@@ -18,6 +18,7 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, l
 from kgtui.pipeline.transforms.commit_windows import COMMIT, observed_windows, with_silver_commits
 from kgtui.pipeline.transforms.health import commit_status, health, with_verdicts
 from kgtui.pipeline.transforms.recorded_state import time_slots
+from tests.burrow_verdict import judge_partition
 from tests.spark.recorded_rows import RecordedTables, at, frame, ms
 
 if TYPE_CHECKING:

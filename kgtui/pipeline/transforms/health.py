@@ -102,7 +102,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 def commit_status(options: Options = DEFAULTS) -> Column:
     """Return the number of a partition's `Status`, computed from silver commits.
 
-    The rules are those of the model's `judge_partition`.
+    The rules are those of Burrow.
     """
     lagging = (
         F.when(_ceased() & ~_lately_caught_up(), Status.STOP)

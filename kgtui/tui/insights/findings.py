@@ -84,10 +84,6 @@ def _subject(row: FindingRow) -> Cell:
     return Cell(row.finding.subject, ACCENT)
 
 
-def _many(row: FindingRow) -> str:
-    return f" ({text.exact(len(row.finding.groups))})" if row.finding.family else ""
-
-
 FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
     Column(
         "mark", " ", lambda row: " ", lambda row: Cell(text.marks().marked if row.marked else " ", ACCENT), min_width=1

@@ -125,12 +125,6 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     # Laying out the rows in a background worker
 
-    async def wait_for_layout(self) -> None:
-        """Wait until the rows have been laid out for the newest snapshot and settings."""
-        while self._layout_due.is_set() or not self._layout_done.is_set():
-            await asyncio.sleep(0)
-            await self._layout_done.wait()
-
     async def _keep_layout_current(self) -> None:
         while True:
             await self._layout_due.wait()

@@ -16,9 +16,9 @@ from kgtui.model.burrow import (
     PartitionVerdict,
     Status,
     Window,
-    judge_partition,
     roll_up,
 )
+from tests.burrow_verdict import judge_partition
 
 if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.group_types import STATES
-from kgtui.model.text import is_visible
+from kgtui.model.text import visible
 from kgtui.tui import text
 
 if TYPE_CHECKING:
@@ -121,4 +121,4 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 
 def test_visible_text_is_not_changed() -> None:
     assert text.plain("payments.settle") == "payments.settle"
-    assert is_visible("payments.settle")
+    assert visible("payments.settle") == "payments.settle"

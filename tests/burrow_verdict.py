@@ -1,0 +1,60 @@
+"""Burrow's verdict on one window of commits: the expected result in tests of health verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgtui.model.burrow import (
+    DEFAULTS,
+    PartitionVerdict,
+    Status,
+    always_behind,
+    ceased,
+    lag_never_fell,
+    lately_caught_up,
+    rewound,
+    unmoved,
+)
+
+if TYPE_CHECKING:
+    from kgtui.model.burrow import Options, Window
+
+
+def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
+    """Return Burrow's verdict on one partition, which depends only on its window and the current time.
+
+    The first rule that applies decides:
+
+    1. The window has no commits, or a smaller fraction of a full window than `minimum_complete`: OK.
+    2. The current lag is not above `allowed_lag`, or is not known because there is no log end: OK.
+    3. The group stopped committing: STOP.
+    4. The committed offset went back: REWIND.
+    5. Every commit had lag and the committed offset never changed: STALL.
+    6. Every commit had lag and the lag never fell: WARN.
+    7. Otherwise: OK.
+
+    Args:
+        now: current time, in milliseconds since the epoch.
+    """
+    commits, lag = window.commits, window.current_lag
+    if not commits:
+        return PartitionVerdict(Status.OK)
+    complete = len(commits) / options.intervals
+    status = Status.OK
+    if complete >= options.minimum_complete and lag is not None and lag > options.allowed_lag:
+        status = _of_lagging(window, now, options.allowed_lag)
+    return PartitionVerdict(status, complete, lag, commits[0], commits[-1])
+
+
+def _of_lagging(window: Window, now: int, allowed_lag: int) -> Status:
+    commits = window.commits
+    if ceased(commits, now) and not lately_caught_up(window):
+        return Status.STOP
+    if rewound(commits):
+        return Status.REWIND
+    if always_behind(commits, allowed_lag):
+        if unmoved(commits):
+            return Status.STALL
+        if lag_never_fell(commits):
+            return Status.WARN
+    return Status.OK
