@@ -64,7 +64,7 @@ def ages(**changes: TableAge) -> tuple[TableAge, ...]:
     return tuple(changes.get(name, TableAge(f"gold/{name}", NOW - 60, NOW - 30)) for name in ALL)
 
 
-def test_finding_is_shown_in_columns() -> None:
+def test_finding_row_shows_severity_kind_duration_and_description() -> None:
     cells = {column.id: safe_text(column.cell(FindingRow(0, FINDING, NOW)).text) for column in FINDING_COLUMNS}
     assert cells["severity"] == "NOTE"
     assert cells["kind"] == "drain time"
@@ -78,7 +78,7 @@ def test_finding_is_shown_in_columns() -> None:
 
 
 @pytest.mark.parametrize("subject", HOSTILE)
-def test_description_fits_and_is_safe_for_the_terminal(subject: str) -> None:
+def test_finding_description_fits_and_escapes_control_characters(subject: str) -> None:
     finding = replace(FINDING, subject=subject, what=f"{subject} waits", command=("kgtui", "show", subject))
     for width in (60, 78, 118):
         lines = words(describe_finding(FindingRow(0, finding, NOW), width))
@@ -87,8 +87,8 @@ def test_description_fits_and_is_safe_for_the_terminal(subject: str) -> None:
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_has_the_columns_of_its_table() -> None:
-    """Seconds are written as durations, and an unknown value is not written as zero."""
+def test_evidence_values_are_formatted_by_column() -> None:
+    """Seconds are written as durations, and an unknown value is written as a dash, not as zero."""
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -98,8 +98,11 @@ def test_evidence_has_the_columns_of_its_table() -> None:
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
 
 
-def test_finding_is_marked_if_all_existing_groups_are() -> None:
-    """A finding counts as marked if all its groups that still exist are marked, but never if they are in use."""
+def test_finding_about_unused_groups_is_marked_with_its_groups() -> None:
+    """It counts as marked if all its groups that still exist are marked in the tree.
+
+    Findings of other kinds never do.
+    """
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]
@@ -113,8 +116,8 @@ def test_summary_shows_number_and_age_of_findings() -> None:
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
 
 
-def test_warnings_about_missing_damaged_and_old_tables() -> None:
-    """Missing, damaged and old tables are reported with the command, and recent tables without a warning."""
+def test_warnings_name_missing_unreadable_and_outdated_tables() -> None:
+    """Each warning is followed by the command that updates the tables. Current tables cause no warning."""
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
     (old,) = words(table_warnings(Insights((), ages(), NOW - 2 * HOUR), path, NOW))
@@ -131,7 +134,7 @@ def test_warnings_about_missing_damaged_and_old_tables() -> None:
     assert command.endswith("creates the tables")
 
 
-def test_without_findings_the_next_steps_are_explained() -> None:
+def test_without_findings_the_commands_to_run_are_shown() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
@@ -143,8 +146,11 @@ def test_without_findings_the_next_steps_are_explained() -> None:
     assert "kgtui record" not in unread
 
 
-def test_lag_history_is_plotted_with_its_gap_and_without_states() -> None:
-    """No line connects the values before and after the gap, and the clock of a long time shows days."""
+def test_plot_of_lag_history_has_gap_and_no_states() -> None:
+    """No line connects the values before and after the gap.
+
+    If the plot covers several days, its time axis shows dates.
+    """
     minutes = (0.0, 60.0, 600.0, 660.0)
     course = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
                     frozenset({600.0}))  # fmt: skip

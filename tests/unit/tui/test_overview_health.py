@@ -69,7 +69,7 @@ def text_of(field: Field) -> str:
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
-def test_known_value_has_its_field(fields: dict[str, Any], label: str, expected: str) -> None:
+def test_each_known_value_is_shown_in_a_field(fields: dict[str, Any], label: str, expected: str) -> None:
     assert text_of(fields_by_label(snapshot_with(**fields))[label]) == expected
 
 
@@ -88,12 +88,12 @@ def test_known_value_has_its_field(fields: dict[str, Any], label: str, expected:
         {"undecided": ()},
     ],
 )
-def test_unknown_value_has_no_field(fields: dict[str, Any]) -> None:
+def test_field_of_unknown_value_is_left_out(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
 
-def test_urgent_fields_are_colored() -> None:
+def test_urgent_health_fields_are_red_or_amber() -> None:
     found = fields_by_label(
         snapshot_with(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0))
     )
@@ -110,7 +110,7 @@ def test_old_verdict_shows_its_age() -> None:
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
-def test_trend_comes_from_samples_until_the_monitor_has_one() -> None:
+def test_lag_samples_give_the_trend_until_the_monitor_reports_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -1,4 +1,4 @@
-"""Tests of the texts, columns and rows of the panes, without a screen."""
+"""Tests of the functions that compute texts, columns and rows of the panes, without a screen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COLUMNS: list[Column[tuple[str, int, str]]] = [
 
 
 def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
-    """Return the text of a field of the Overview; an empty text if the field is missing."""
+    """Return the text of the field with this label in the Overview pane, or an empty text if there is no such field."""
     reading = snapshot.offsets.get(group)
     standing = summarize_offsets(reading.value) if reading is not None else None
     for section in overview_sections(snapshot, group, standing, series=series):
@@ -56,10 +56,10 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
     return ""
 
 
-# Cells and columns
+# Texts and widths of cells and columns
 
 
-def test_reasons_for_a_missing_offset_have_their_marks() -> None:
+def test_mark_of_an_unknown_offset_depends_on_the_reason() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 
@@ -81,18 +81,18 @@ def test_wrapped_lines_fit_and_keep_every_word(texts: list[str], width: int) -> 
     assert after == before
 
 
-def test_wrapped_text_is_not_escaped_again() -> None:
+def test_wrapping_escapes_text_only_once() -> None:
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
     assert isinstance(line[0].text, SafeText)
 
 
-def test_column_is_as_wide_as_its_widest_value_up_to_max_width() -> None:
+def test_preferred_width_is_the_widest_value_up_to_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_least_important_columns_are_dropped_first_and_numbers_stay_whole() -> None:
+def test_column_of_highest_rank_is_dropped_first_and_numbers_stay_whole() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
@@ -108,14 +108,14 @@ def test_click_position_is_mapped_to_a_column() -> None:
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-# Offsets
+# Rows of the Offsets pane
 
 
 def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
     return offset_rows.partition_rows(offsets, data.classic())
 
 
-def test_topic_has_a_row_with_the_total_of_its_partitions() -> None:
+def test_topic_row_shows_the_total_lag_of_all_its_partitions() -> None:
     rows = rows_of(data.classic_offsets())
     shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
@@ -164,7 +164,7 @@ def test_partition_with_lost_records_has_a_note_and_lead_zero() -> None:
     assert offset_rows.is_lagging(lost)
 
 
-def test_every_reason_for_unknown_lag_has_note_and_marks() -> None:
+def test_unknown_lag_shows_its_reason_as_note_and_marks() -> None:
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
         f"{row.topic}-{row.partition}": [
@@ -182,7 +182,7 @@ def test_every_reason_for_unknown_lag_has_note_and_marks() -> None:
     }
 
 
-def test_share_partition_without_start_differs_from_unreported_lag() -> None:
+def test_missing_start_offset_and_unreported_lag_have_different_marks() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
@@ -191,12 +191,12 @@ def test_share_partition_without_start_differs_from_unreported_lag() -> None:
     assert rows[0].owner == "3 members"
 
 
-def test_owner_of_a_streams_partition_has_the_active_task() -> None:
+def test_streams_partition_is_owned_by_the_member_with_active_task() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
-# Members
+# Rows and columns of the Members pane
 
 
 def column_ids(description: GroupDescription) -> list[str]:
@@ -220,7 +220,7 @@ def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_member_epoch_is_compared_with_the_target_epoch() -> None:
+def test_member_epoch_behind_the_target_epoch_is_shown() -> None:
     columns = {column.id: column for column in member_columns(data.consumers())}
     rows = {row.member.client_id: row for row in member_rows(data.consumers())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -230,7 +230,7 @@ def test_member_epoch_is_compared_with_the_target_epoch() -> None:
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_threads_are_below_their_process_with_its_sums() -> None:
+def test_process_row_sums_the_tasks_of_the_threads_below() -> None:
     rows = member_rows(data.streams())
     columns = {column.id: column for column in member_columns(data.streams())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
@@ -239,7 +239,7 @@ def test_threads_are_below_their_process_with_its_sums() -> None:
     assert len({row.key for row in rows}) == 6
 
 
-def test_restore_lag_is_unknown_until_both_offsets_are_reported() -> None:
+def test_restore_lag_is_unknown_until_task_offsets_are_reported() -> None:
     rows = member_rows(data.streams())
     assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
     without_tasks = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
@@ -256,15 +256,15 @@ def test_undecoded_metadata_is_shown_as_hex() -> None:
 @pytest.mark.parametrize(
     ("parts", "text"), [((), ""), ((3,), "3"), ((0, 1, 2, 5), "0-2,5"), ((5, 4, 1), "1,4-5"), ((0, 2, 4), "0,2,4")]
 )
-def test_format_ranges(parts: tuple[int, ...], text: str) -> None:
+def test_consecutive_partitions_are_written_as_ranges(parts: tuple[int, ...], text: str) -> None:
     assert format_ranges(parts) == text
 
 
-def test_format_partitions() -> None:
+def test_partitions_are_written_by_topic() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
-# Overview
+# Fields of the Overview pane
 
 
 def test_overview_shows_state_members_lag_and_kafka_command() -> None:
@@ -279,7 +279,7 @@ def test_overview_shows_state_members_lag_and_kafka_command() -> None:
     assert overview_text(snapshot, "payments.settle", "With Kafka's tools").startswith("kafka-consumer-groups.sh")
 
 
-def test_permissions_are_shown_or_why_they_are_unknown() -> None:
+def test_permissions_field_shows_permissions_or_why_they_are_unknown() -> None:
     snapshot = data.example_snapshot()
     assert "delete" in overview_text(snapshot, "payments.settle", "Permissions")
     assert "not reported" in overview_text(snapshot, "orders.enrich", "Permissions")
@@ -296,7 +296,7 @@ def test_unknown_lag_is_never_shown_as_zero() -> None:
     assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_empty_simple_group_shows_what_a_delete_loses() -> None:
+def test_overview_of_simple_group_shows_what_deletion_loses() -> None:
     snapshot = data.example_snapshot()
     assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
@@ -311,7 +311,7 @@ def clock_at_midnight() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("clock_at_midnight")
-def test_trend_needs_samples_and_estimates_the_catch_up_time() -> None:
+def test_falling_lag_shows_trend_and_time_of_catching_up() -> None:
     snapshot, series = data.example_snapshot(), SeriesStore()
     assert overview_text(snapshot, "payments.settle", "trend", series=series) == ""
     for second in range(11):
@@ -320,22 +320,22 @@ def test_trend_needs_samples_and_estimates_the_catch_up_time() -> None:
     assert text == "lag −50/s  over the last 10 s  caught up in about 10 s, 00:00"
 
 
-def test_growing_lag_has_a_trend() -> None:
+def test_growing_lag_shows_positive_trend() -> None:
     series = SeriesStore()
     for second in range(11):
         series.add("payments.settle", 100.0 + second, 7 * second, 6)
     assert overview_text(data.example_snapshot(), "payments.settle", "trend", series=series).startswith("lag +7/s")
 
 
-# Notices
+# Notices about old or missing data
 
 
-def test_fresh_reading_has_no_notice() -> None:
+def test_current_data_has_no_notice() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_old_reading_has_a_notice_with_age_and_reason() -> None:
+def test_notice_of_old_data_shows_age_and_reason() -> None:
     snapshot = data.example_snapshot()
     (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)
@@ -344,13 +344,13 @@ def test_old_reading_has_a_notice_with_age_and_reason() -> None:
     assert "network" in advice[1].text
 
 
-def test_unlisted_group_has_a_notice() -> None:
+def test_notice_says_that_a_group_is_no_longer_listed() -> None:
     snapshot = replace(data.example_snapshot(), groups={})
     (line,) = reading_notices(snapshot, "payments.settle", snapshot.details)
     assert "no longer listed" in line[0].text
 
 
-def test_placeholder_names_what_is_being_read() -> None:
+def test_placeholder_is_shown_until_data_has_been_read() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "new.group", snapshot.details) == []
     assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
@@ -358,7 +358,7 @@ def test_placeholder_names_what_is_being_read() -> None:
         assert awaited_text(snapshot, group, snapshot.details, "members") == ""
 
 
-def test_unsupported_read_is_shown_without_error_color() -> None:
+def test_notice_of_unsupported_read_has_no_error_color() -> None:
     snapshot = data.example_snapshot()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
@@ -366,10 +366,10 @@ def test_unsupported_read_is_shown_without_error_color() -> None:
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 
-# Config
+# Rows of the Config pane
 
 
-def test_configs_of_the_group_come_first_and_other_types_last() -> None:
+def test_configs_set_for_the_group_are_first_other_types_last() -> None:
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [
         "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",

@@ -1,4 +1,4 @@
-"""Tests of the titles of the panes' tabs."""
+"""Tests of the pane titles, which are shortened on a narrow screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgtui.tui.panes import PANES, pane_titles
 
 
 @pytest.mark.parametrize("width", range(33, 90))
-def test_titles_fit_and_are_not_shortened_without_need(width: int) -> None:
+def test_pane_titles_are_shortened_only_if_they_do_not_fit(width: int) -> None:
     found = pane_titles(width)
     assert sum(len(title) + 1 for title in found.values()) <= max(width, 45)
     shortened = [entry for entry in PANES if found[entry.id] != f"{entry.key} {entry.title}"]
@@ -16,6 +16,6 @@ def test_titles_fit_and_are_not_shortened_without_need(width: int) -> None:
     assert all(title.startswith(entry.key) for entry, title in zip(PANES, found.values(), strict=True))
 
 
-def test_titles_beside_the_tree_on_100_columns() -> None:
+def test_assignments_offsets_and_config_are_shortened_in_54_cells() -> None:
     assert list(pane_titles(54).values()) == ["1 Overview", "2 Members", "3 Assign", "4 Offs", "5 History", "6 Conf"]
     assert list(pane_titles(80).values()) == [f"{entry.key} {entry.title}" for entry in PANES]

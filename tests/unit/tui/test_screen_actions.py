@@ -1,4 +1,4 @@
-"""The table of the screen's actions, and what is generated from it."""
+"""Tests of the table of actions, from which bindings, footer and the table in the README are generated."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ def test_actions_of_a_section_are_listed_together() -> None:
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
 
-def test_bindings_have_the_ids_of_the_keymap() -> None:
+def test_each_action_has_a_binding_with_its_id() -> None:
     bindings = [*table.bindings(), *table.bindings(everywhere=True)]
     assert {binding.id for binding in bindings} == set(table.BY_ID)
     assert list(Binding.make_bindings(bindings))
 
 
-def test_read_only_sessions_have_no_actions_that_write() -> None:
+def test_read_only_session_does_not_offer_the_delete_action() -> None:
     assert "delete" not in {action.id for action in table.offered(read_only=True)}
     assert "delete" in {action.id for action in table.offered(read_only=False)}
 
 
-def test_the_readme_table_has_every_action() -> None:
+def test_generated_readme_table_lists_every_action() -> None:
     markdown = table.markdown()
     assert all(f"`{action.id}` |" in markdown for action in table.ACTIONS)
     assert "| `page up` |" in markdown
     assert "| `home` `g` |" in markdown
 
 
-def test_remapped_keys_are_shown_and_unknown_ids_found() -> None:
+def test_keymap_changes_shown_keys_and_unknown_ids_are_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"
 
 
-def test_the_footer_of_a_recording_has_the_replay_keys() -> None:
+def test_footer_of_a_recording_shows_replay_keys_and_not_delete() -> None:
     position = cast("ReplayPosition", object())
     live_session = Session(Target("live"))
     recorded_session = Session(Target("recording"), replay_position=position, read_only=True)

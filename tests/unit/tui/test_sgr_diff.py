@@ -1,4 +1,4 @@
-"""Shortened frames show the same cells as the frames that Textual writes."""
+"""Tests that a frame shortened by `shorten_sgr` shows the same cells as the frame that Textual wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VISIBLE_ON_BLANKS = {"4", "7", "9"}
 
 
 class Cell(NamedTuple):
-    """A cell as a terminal shows it, without the foreground color of a blank, which is not visible."""
+    """What a terminal shows in one cell. For a blank, the text color is empty, because it is not visible."""
 
     char: str
     attributes: frozenset[str]
@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Terminal:
-    """A minimal terminal emulator: the cells written so far, and the current style."""
+    """A minimal terminal emulator, which stores the cells written so far and the current style."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], Cell] = {}
@@ -75,7 +75,7 @@ class Terminal:
 
 
 def screen(data: str) -> tuple[dict[tuple[int, int], Cell], bool]:
-    """Return the cells that a terminal shows after these bytes, and whether its style is plain at the end."""
+    """Return the cells that a terminal shows after this output, and whether its style is then the default style."""
     terminal = Terminal()
     terminal.feed(data)
     return terminal.cells, (terminal.attributes, terminal.foreground, terminal.background) == (set(), "39", "49")
@@ -95,7 +95,7 @@ ROWS = st.lists(st.lists(st.builds(Segment, TEXTS, STYLES), max_size=5), max_siz
 
 
 def frame(rows: list[list[Segment]]) -> str:
-    """Return the bytes that Textual writes for these rows, with a cursor move before each."""
+    """Return the output of Textual for these rows, with a cursor move before each row."""
     from rich.console import Console
 
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=None)
@@ -113,7 +113,7 @@ def test_a_shortened_frame_shows_the_same_cells(rows: list[list[Segment]]) -> No
     assert len(shortened) <= len(full) + 4
 
 
-def test_a_shared_background_is_written_once() -> None:
+def test_background_shared_by_several_runs_is_written_once() -> None:
     background = "48;2;19;21;25"
     full = "".join(f"\x1b[38;2;{n};0;0;{background}mword\x1b[0m" for n in range(9))
     shortened = shorten_sgr(full)
@@ -122,12 +122,12 @@ def test_a_shared_background_is_written_once() -> None:
     assert len(shortened) < 0.6 * len(full)
 
 
-def test_the_foreground_of_a_blank_is_not_written() -> None:
+def test_text_color_is_not_written_for_blanks_unless_underlined() -> None:
     assert shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[32;44m  \x1b[0m\x1b[31;44mb\x1b[0m") == "\x1b[31;44ma  b\x1b[0m"
     assert "32" in shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[4;32;44m  \x1b[0m")
 
 
-def test_unknown_sequences_are_not_changed() -> None:
+def test_unknown_escape_sequences_are_copied_unchanged() -> None:
     for data in ("plain", "\x1b[4:3mcurly\x1b[0m", "\x1b]52;c;aGk=\x07", "\x1b[?1049h\x1b[?25l", "\x1b[38;7mx\x1b[0m"):
         assert shorten_sgr(data) == data
     mixed = "\x1b[1ma\x1b[0m\x1b[38;9mx\x1b[0m\x1b[1mb\x1b[0m"

@@ -27,7 +27,7 @@ def fixed_settings() -> Iterator[text.DisplaySettings]:
 
 
 @given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
-def test_plain_text_is_harmless_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
+def test_plain_escapes_control_characters_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
     shown = text.plain(value, width, cut=cut)
     assert cell_len(shown) <= width
     assert "\x1b" not in shown
@@ -35,7 +35,7 @@ def test_plain_text_is_harmless_and_fits_the_width(value: str, width: int, cut: 
 
 
 @given(st.text(max_size=80), st.integers(1, 40), st.booleans())
-def test_padded_text_has_exactly_the_width(value: str, width: int, right: bool) -> None:
+def test_padded_text_has_exactly_the_requested_width(value: str, width: int, right: bool) -> None:
     assert cell_len(text.pad(text.plain(value), width, right=right)) == width
 
 
@@ -46,14 +46,14 @@ def test_markup_in_cells_is_not_parsed() -> None:
     assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
 
 
-def test_long_ids_are_cut() -> None:
+def test_long_ids_are_cut_in_the_middle_or_at_the_end() -> None:
     assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
     assert text.plain("a" * 32_000, 5) == "aaaa…"
     wide = "\u65e5" * 20
     assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
 
 
-def test_ascii_mode_escapes_all_other_characters(fixed_settings: text.DisplaySettings) -> None:
+def test_ascii_mode_escapes_characters_that_are_not_ascii(fixed_settings: text.DisplaySettings) -> None:
     fixed_settings.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"
@@ -61,7 +61,7 @@ def test_ascii_mode_escapes_all_other_characters(fixed_settings: text.DisplaySet
 
 
 @pytest.mark.parametrize("marks", [text.UNICODE, text.ASCII])
-def test_marks_in_columns_take_one_cell(marks: text.Marks) -> None:
+def test_each_mark_is_one_terminal_cell_wide(marks: text.Marks) -> None:
     for name in ("marked", "fault", "opened", "closed", "stable", "rebalancing", "empty", "dead", "not_ready", "odd"):
         assert cell_len(getattr(marks, name)) == 1
 
@@ -79,7 +79,7 @@ def test_every_state_has_a_mark_and_a_role() -> None:
         (890_000, "890k"), (999_499, "999k"), (999_500, "1M"), (1_200_000, "1.2M"), (-5, "-5"), (10**18, "1E"),
     ],
 )  # fmt: skip
-def test_short_numbers(value: int | None, shown: str) -> None:
+def test_large_numbers_are_shortened_with_a_unit_prefix(value: int | None, shown: str) -> None:
     assert text.short(value) == shown
 
 
@@ -88,11 +88,11 @@ def test_short_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_lag_of_zero_none_and_unknown_differ() -> None:
+def test_zero_missing_and_unknown_lag_are_written_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
-def test_100_and_0_percent_are_exact() -> None:
+def test_0_and_100_percent_are_never_the_result_of_rounding() -> None:
     shares = [
         text.percent_of(0, 1_000),
         text.percent_of(1, 1_000),
@@ -119,6 +119,6 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
     assert text.clock(None) == "–"
 
 
-def test_visible_text_is_not_changed() -> None:
+def test_text_without_control_characters_is_not_changed() -> None:
     assert text.plain("payments.settle") == "payments.settle"
     assert visible("payments.settle") == "payments.settle"

@@ -1,4 +1,7 @@
-"""Canary tests: each fails once Textual no longer has the problem that a module of `textual_compat` works around."""
+"""Canary tests of the workarounds in `textual_compat`.
+
+A canary test fails as soon as Textual no longer has the problem for which the workaround exists.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Return how many objects only the garbage collector can free after a line of eight cells was drawn whole."""
+    """Divide a strip of eight cells where nothing has to be cut, and return the number of objects in reference cycles.
+
+    Only the garbage collector can free these objects.
+    """
     strip = Strip([Segment("payments")])
     gc.collect()
     gc.disable()
@@ -60,22 +66,22 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_canary_a_strip_of_textual_refers_to_itself() -> None:
+def test_canary_undivided_strip_of_textual_refers_to_itself() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_a_strip_drawn_whole_is_freed_with_its_last_reference() -> None:
+def test_undivided_strip_is_freed_without_the_garbage_collector() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_a_strip_that_ends_before_the_last_cut_is_freed_too() -> None:
-    """Each line of the tree ends at the scroll bar."""
+def test_strip_shorter_than_the_last_cut_is_freed_too() -> None:
+    """Lines of the tree are such strips, because each of them ends before the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 
 
-def test_patched_strips_are_divided_as_by_textual() -> None:
+def test_patched_divide_returns_the_same_parts_as_textual() -> None:
     strip = Strip([Segment("pay"), Segment("ments")])
     cuts: tuple[list[int], ...] = ([8], [3, 8], [2, 5], [4], [8, 12], [])
     before = [[part.text for part in rendering._textual_divide(strip, some)] for some in cuts]
@@ -92,7 +98,7 @@ def test_canary_textual_writes_the_whole_style_of_each_run() -> None:
     assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
 
 
-def test_canary_the_writer_thread_dies_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canary_writer_thread_of_textual_ends_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class LostTerminal(StringIO):
         def write(self, data: str) -> int:
             raise OSError(5, "Input/output error")
@@ -107,14 +113,14 @@ def test_canary_the_writer_thread_dies_of_an_error(monkeypatch: pytest.MonkeyPat
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_canary_the_driver_keeps_its_terminal_in_a_private_attribute() -> None:
+def test_canary_driver_of_textual_writes_to_its_private_attribute_file() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
 # Screens
 
 
-async def test_canary_a_screen_that_is_dismissed_twice_removes_the_screen_below() -> None:
+async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
     app = App[None]()
     async with app.run_test():
         below, top = Screen[None](), Screen[None]()
@@ -125,11 +131,11 @@ async def test_canary_a_screen_that_is_dismissed_twice_removes_the_screen_below(
         assert app.screen is not below, "prevent_repeated_dismissal is no longer needed"
 
 
-# Keys
+# The order of keys
 
 
 class FilterApp(App[None]):
-    """A list and a text field, and a key that moves the focus to the field."""
+    """An app with a list, an input field, and a key that moves the focus to the input field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("slash", "focus_field", "")]
 
@@ -155,7 +161,7 @@ class FilterApp(App[None]):
         self.query_one(Input).focus()
 
 
-async def test_canary_textual_loses_keys_typed_after_one_that_moves_the_focus() -> None:
+async def test_canary_textual_loses_a_key_after_one_that_moves_focus() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -169,7 +175,7 @@ async def test_canary_textual_loses_keys_typed_after_one_that_moves_the_focus() 
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_canary_a_key_visits_every_ancestor_before_its_binding_runs() -> None:
+async def test_canary_key_passes_every_ancestor_before_its_binding_runs() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -178,10 +184,10 @@ async def test_canary_a_key_visits_every_ancestor_before_its_binding_runs() -> N
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-# Crash message
+# The message after a crash
 
 
-def test_canary_textual_prints_local_variables_of_a_crash() -> None:
+def test_canary_traceback_of_textual_contains_local_variables() -> None:
     def crash(password: str) -> None:
         raise ValueError(len(password))
 
@@ -195,10 +201,10 @@ def test_canary_textual_prints_local_variables_of_a_crash() -> None:
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
 
 
-# Rendering
+# Cached styles and layouts of the screen
 
 
-async def test_canary_textual_forgets_styles_on_every_refresh() -> None:
+async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
     class Styled(Static):
         COMPONENT_CLASSES: ClassVar[set[str]] = {"styled--part"}
 
@@ -237,7 +243,7 @@ async def test_canary_a_new_virtual_size_lays_out_the_screen(monkeypatch: pytest
 
 
 class ScrollBarApp(App[None]):
-    """An app with one scroll view, whose lines do not fit."""
+    """An app that contains only a scroll view."""
 
     def __init__(self, view: ScrollView) -> None:
         super().__init__()
@@ -247,7 +253,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_canary_textual_creates_a_scroll_bar_of_its_own_class() -> None:
+async def test_canary_scroll_view_creates_a_scroll_bar_of_textuals_class() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"
@@ -264,7 +270,7 @@ async def test_scroll_bar_of_a_line_view_is_started_by_the_app() -> None:
         assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
 
 
-# Plots
+# The size of plots
 
 
 def width_of(plot: Plot) -> int:
@@ -273,7 +279,7 @@ def width_of(plot: Plot) -> int:
     return max(len(line) for line in plot.uncolorize(plot.build()).splitlines())
 
 
-def test_canary_plotext_limits_plots_to_the_terminal() -> None:
+def test_canary_plotext_limits_plots_to_the_terminal_width() -> None:
     plot = Plot()
     plot.plotsize(2_000, 5)
     assert width_of(plot) < 2_000, "unlimited_plot is no longer needed"

@@ -42,12 +42,12 @@ def _luminance(color: Color) -> float:
 
 
 def contrast(one: Color, other: Color) -> float:
-    """Return the contrast ratio of two colors by WCAG 2.2, from 1 to 21."""
+    """Return the contrast ratio of two colors as defined in WCAG 2.2, from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_five_themes_are_shipped_dark_light_and_ansi() -> None:
+def test_shipped_themes_include_dark_light_and_ansi_themes() -> None:
     assert FAILED == []
     assert len(SHIPPED) >= 5
     assert DEFAULT in {theme.name for theme in SHIPPED}
@@ -56,8 +56,8 @@ def test_five_themes_are_shipped_dark_light_and_ansi() -> None:
 
 
 @pytest.mark.parametrize("theme", SHIPPED, ids=lambda theme: theme.name)
-def test_themes_have_enough_contrast(theme: Theme) -> None:
-    """WCAG requires a ratio of 4.5 for text; roles also color marks, which are characters."""
+def test_text_and_cursor_colors_have_enough_contrast(theme: Theme) -> None:
+    """WCAG 2.2 requires a contrast ratio of at least 4.5 for text. Colors of roles are text colors too."""
     backgrounds = [_rgb(getattr(theme, key), "#000000") for key in ("background", "surface", "panel")]
     values = variable_defaults(theme) | theme.variables
     inks = {"foreground": _rgb(theme.foreground, "#e5e5e5")} | {role: _rgb(values[role], "#e5e5e5") for role in ROLES}
@@ -87,7 +87,7 @@ def test_themes_have_enough_contrast(theme: Theme) -> None:
         ('name = "../x"\nprimary = "#fff"', "name: expected"),
     ],
 )
-def test_an_invalid_theme_is_reported_and_others_load(tmp_path: Path, content: str, reason: str) -> None:
+def test_invalid_theme_files_are_reported_and_valid_ones_load(tmp_path: Path, content: str, reason: str) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "good.toml").write_text(f'primary = "#fff"\n[roles]\n{roles}\n', encoding="utf-8")
     complete = "dark" in content or "name" in content
@@ -100,7 +100,7 @@ def test_an_invalid_theme_is_reported_and_others_load(tmp_path: Path, content: s
     assert reason in failed[0].reason
 
 
-def test_a_user_theme_replaces_a_shipped_one_of_the_same_name(tmp_path: Path) -> None:
+def test_user_theme_replaces_the_shipped_theme_of_the_same_name(tmp_path: Path) -> None:
     roles = "\n".join(f'{role} = "#123456"' for role in ROLES)
     (tmp_path / "x.toml").write_text(f'name = "{DEFAULT}"\nprimary = "#010203"\n[roles]\n{roles}\n', encoding="utf-8")
     loaded, _ = load([shipped_folder(), tmp_path])

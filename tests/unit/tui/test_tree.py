@@ -38,12 +38,12 @@ LISTED = st.lists(
 
 
 def line_width(line: TreeLine) -> int:
-    """Return the width of a drawn line in terminal cells."""
+    """Return the width of a line of the tree in terminal cells."""
     return sum(cell_len(piece) for piece, _ in line.pieces)
 
 
 @given(st.lists(IDS, min_size=1, max_size=5))
-def test_merged_lists_are_sorted(parts: list[list[str]]) -> None:
+def test_merging_sorted_lists_gives_one_sorted_list(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
     assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
@@ -63,7 +63,7 @@ def test_many_lists_are_merged_in_slices() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
-    """The node is the one that `path_of` returns, and the numbers of groups add up towards the top."""
+    """This is the node that `path_of` returns. The count of each node is the sum of the counts of its child nodes."""
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
     found = {group: node.path for node in nodes.by_path.values() for part in node.parts for group in part}
@@ -76,7 +76,7 @@ def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Groupi
 
 
 @given(LISTED, st.sampled_from(GROUPINGS), st.sets(st.text("abc.-_", min_size=1, max_size=6)))
-def test_filtered_tree_has_only_the_chosen_groups(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
+def test_filtered_tree_contains_only_the_matching_groups(rows: list[Row], grouping: Grouping, chosen: set[str]) -> None:
     snapshot = snapshot_of(rows)
     chosen |= {row[0] for row in rows[::2]}
     lists = {listing: [group for group in ids if group in chosen] for listing, ids in snapshot.by_listing.items()}
@@ -95,8 +95,8 @@ def test_group_with_several_topics_is_under_each_topic() -> None:
     ]  # fmt: skip
 
 
-def test_states_missing_from_the_list_come_from_the_sweep() -> None:
-    """ListGroups returns no states before Kafka 2.6."""
+def test_state_missing_in_the_listing_comes_from_the_group_summary() -> None:
+    """Before Kafka 2.6, ListGroups returns no states. kgtui then learns the state when it reads the group."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
@@ -110,11 +110,11 @@ def test_states_missing_from_the_list_come_from_the_sweep() -> None:
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_family_of_a_group_name(group: str, family: str | None) -> None:
+def test_family_is_the_prefix_up_to_the_first_separator(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
-def test_totals_count_groups_with_unknown_lag() -> None:
+def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -130,7 +130,9 @@ def test_totals_count_groups_with_unknown_lag() -> None:
 @given(
     st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
 )
-def test_sorting_keeps_equals_by_name_and_unknown_last(values: dict[str, int | None], sort: Sort, down: bool) -> None:
+def test_equal_values_are_sorted_by_name_and_unknown_values_last(
+    values: dict[str, int | None], sort: Sort, down: bool
+) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
     snapshot = snapshot_of(rows, summaries={name: summary(value, value) for name, value in values.items()})
     found = list(run_at_once(sort_groups(sorted(values), snapshot, sort, down)))
@@ -150,7 +152,7 @@ def _model(count: int) -> TreeModel:
     return model
 
 
-def test_layout_finds_the_row_of_every_key() -> None:
+def test_layout_maps_rows_to_keys_and_keys_to_rows() -> None:
     model = _model(150)
     layout = model.layout
     assert layout.rows == 150 + len(model.nodes.by_path)
@@ -163,7 +165,7 @@ def test_layout_finds_the_row_of_every_key() -> None:
     assert layout.find(RowKey(("consumer", "Stable"), "no such group")) is None
 
 
-def test_nodes_opened_by_the_user_stay_open() -> None:
+def test_nodes_opened_by_the_user_stay_open_after_a_refresh() -> None:
     model = _model(500)
     stable = ("consumer", "Stable")
     assert stable not in model.layout.opened
@@ -175,7 +177,7 @@ def test_nodes_opened_by_the_user_stay_open() -> None:
     assert model.layout.rows in (rows, rows + 1)
 
 
-def test_layout_of_100_000_groups_has_no_object_per_row() -> None:
+def test_layout_finds_a_row_among_100_000_groups() -> None:
     model = _model(100_000)
     model.set_open(("consumer", "Stable"), True)
     assert model.layout.rows > 80_000
@@ -188,7 +190,7 @@ def test_layout_of_100_000_groups_has_no_object_per_row() -> None:
 
 
 @given(st.integers(3, 200))
-def test_lines_are_as_wide_as_the_tree(width: int) -> None:
+def test_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
     nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
@@ -202,7 +204,7 @@ def test_lines_are_as_wide_as_the_tree(width: int) -> None:
         assert line_width(heading_line(width, "by type, state", "lag", True)) == width
 
 
-def test_narrow_tree_drops_columns_in_order() -> None:
+def test_narrow_tree_drops_age_then_count_then_lag() -> None:
     assert column_widths(80).age > 0
     assert column_widths(44).age == 0
     assert column_widths(44).count > 0
@@ -211,5 +213,5 @@ def test_narrow_tree_drops_columns_in_order() -> None:
     assert column_widths(12).lag == 0
 
 
-def test_ages_below_a_minute_change_in_steps() -> None:
+def test_ages_below_a_minute_are_rounded_to_ten_seconds() -> None:
     assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]
