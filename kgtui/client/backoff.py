@@ -17,8 +17,8 @@ class Backoff:
     """Exponential backoff with jitter for connection attempts.
 
     The pause after the n-th failure in a row is `first · 2^(n-1)` seconds, limited to `longest` seconds. It is varied
-    by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. Kafka's
-    clients do the same with `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
+    by up to 20 % at random, so that the clients of a restarted broker do not all return at the same time. In Kafka's
+    clients, `reconnect.backoff.ms` and `reconnect.backoff.max.ms` have this effect.
 
     Args:
         first: pause after the first failure, in seconds.

@@ -45,7 +45,7 @@ class ClusterView:
         cluster_id: id of the cluster; None if the broker did not send it.
         controller: node id of the controller; None if the broker did not send it.
         brokers: node id → address of the broker.
-        features: name of each finalized feature → its level. None for brokers before 2.7, which do not report features.
+        features: name of a finalized feature → its level. None for brokers before 2.7, which do not report features.
     """
 
     cluster_id: str | None
@@ -55,7 +55,7 @@ class ClusterView:
 
 
 class FirstServer(NamedTuple):
-    """The bootstrap server that answered first, with the connection to it and the cluster metadata that it returned."""
+    """The bootstrap server that responded first, the connection to it, and the cluster metadata that it returned."""
 
     seed: Address
     session: Session
@@ -98,7 +98,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
         log: receives the error of each failed attempt at once, so that it can be read before the function returns.
 
     Raises:
-        UnreachableError: no bootstrap server answered. The error contains every attempt and why it failed.
+        UnreachableError: no bootstrap server responded. The error contains every attempt and why it failed.
     """
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))
@@ -153,6 +153,6 @@ async def _view(session: Session, seed: Address) -> ClusterView:
     view = read_view(METADATA.response.decode(version, data), session.negotiated.features)
     if not view.brokers:
         raise ConnectError(
-            f"{seed} knows no broker yet because the cluster is starting: try again soon", address=str(seed)
+            f"{seed} reports no brokers, because the cluster is still starting: try again soon", address=str(seed)
         )
     return view

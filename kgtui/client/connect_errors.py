@@ -155,7 +155,7 @@ def explain_missing_sasl(address: Address) -> str:
 
 
 def explain_login_required(address: Address, security: Security) -> str:
-    """Explain why a listener answered ApiVersions and then closed the connection.
+    """Explain why a listener responded to ApiVersions and then closed the connection.
 
     Listeners that require SASL do this.
     """
@@ -233,9 +233,9 @@ async def explain_with_probe(error: ConnectError, address: Address, security: Se
 
 
 async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
-    """Find out what listens at an address.
+    """Find out what kind of server listens at an address.
 
-    Return the kind of server. Also return the name of its protocol if the kind is FOREIGN, otherwise `""`.
+    Return the kind of server and the name of its protocol. The name is `""` unless the kind is FOREIGN.
     """
     try:
         async with asyncio.timeout(timeout / 2):

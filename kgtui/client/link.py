@@ -295,7 +295,7 @@ class Link:
 
 
 class Links:
-    """The links to all brokers of a cluster, by broker and lane.
+    """The links to all brokers of a cluster, one link per broker and lane.
 
     A link is created on first use, and closed when its broker leaves the cluster or gets another address.
     """
@@ -342,7 +342,7 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
-        """Sort brokers by how soon they are expected to answer.
+        """Sort brokers by how soon they are expected to respond.
 
         Brokers with an open connection come first, and among them those with the fewest requests in flight. Brokers
         that failed recently come last. Otherwise the order is random.

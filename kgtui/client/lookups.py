@@ -35,10 +35,10 @@ _NOT_MENTIONED = (-1, -1)
 """Coordinator and error code that are used for a group that is missing in the response."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Pause between the first two lookups of the leaders that replace a broker that does not answer, in seconds."""
+"""Pause between the first two lookups of new leaders after a broker stopped responding, in seconds."""
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause between two of these lookups, in seconds. An election is noticed within this time."""
+"""Longest pause between two lookups of new leaders, in seconds. An election is noticed within this time."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
 """Reactions to an error code that cause another lookup of the coordinator."""
@@ -257,13 +257,13 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Forget the topics that a broker leads, because it did not answer and may not be the leader any more.
+        """Remove the topics of a broker from the cache, because it did not respond and may no longer be their leader.
 
-        The first failure has this effect at once. While failures continue, there is a pause between two lookups, which
-        grows to `LONGEST_LOOKUP_PAUSE`.
+        After the first failure, the topics are removed at once. If the broker fails again, they are removed only after
+        a pause, which grows up to `LONGEST_LOOKUP_PAUSE`.
 
         Returns:
-            Whether the topics were forgotten. False during the pause.
+            Whether the topics were removed; False during the pause.
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -274,7 +274,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Note that a leader answered, so that its next failure has an effect at once."""
+        """Note that a leader responded, so that its topics are removed at once after its next failure."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
@@ -283,11 +283,11 @@ class LeaderCache:
         If any partition of a topic has no leader, the topic is not cached.
 
         Args:
-            timeout: seconds.
+            timeout: time limit in seconds.
             refresh: look up all topics again, even if they are cached.
 
         Raises:
-            UnreachableError: no broker answered.
+            UnreachableError: no broker responded.
         """
         found = Leaders()
         missing = []

@@ -31,7 +31,7 @@ class PoolOptions:
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
         stall: if a request misses its deadline and the connection has received nothing for this long, the connection is
             replaced.
-        head_start: if a request can be answered by any broker, the next broker is asked as well after this time.
+        head_start: if any broker can respond to a request, the next broker is asked as well after this time.
         retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that moves or loads
             its groups.
         thread_bytes: responses with more bytes than this are decoded in a thread.

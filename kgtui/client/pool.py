@@ -109,10 +109,10 @@ class Pool:
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
         """Return the metadata of the cluster. It is requested on the first call, and again if `refresh` is true.
 
-        Concurrent callers share one request. If no known broker answers, the bootstrap servers are asked again.
+        Concurrent callers share one request. If no known broker responds, the bootstrap servers are asked again.
 
         Raises:
-            UnreachableError: no broker answered. The error contains every attempt.
+            UnreachableError: no broker responded. The error contains every attempt and why it failed.
         """
         if self._view is not None and not refresh and not self._start_over:
             return self._view
@@ -240,16 +240,16 @@ class Pool:
         This never creates a topic.
 
         Raises:
-            UnreachableError: no broker answers.
+            UnreachableError: no broker responded.
         """
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Forget that a broker leads its partitions, because it did not answer; see `LeaderCache.failed`."""
+        """Remove the topics of a broker that did not respond from the cache of leaders; see `LeaderCache.failed`."""
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Note that a leader answered; see `LeaderCache.answered`."""
+        """Note that a leader responded; see `LeaderCache.answered`."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -257,15 +257,15 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Ask brokers until one answers.
+        """Send a request to one broker after the other, and return the first response.
 
-        If no answer arrives within `options.head_start`, the next broker is asked as well.
+        If there is no response within `options.head_start`, the next broker is asked as well.
 
         Args:
             ask: sends the request to the broker with this node id.
 
         Raises:
-            UnreachableError: no broker answered.
+            UnreachableError: no broker responded.
         """
         nodes = self._links.ranked(self._view.brokers if self._view is not None else ())
         names = [self._name(node) for node in nodes]
@@ -298,7 +298,7 @@ class Pool:
         reply = await self.call(node, METADATA, brokers_only, timeout=self.options.connect_timeout)
         view = read_view(reply.value, self._links.features(self._view.features if self._view else None))
         if not view.brokers:
-            raise ConnectError(f"{self._name(node)} knows no broker", broker=node)
+            raise ConnectError(f"{self._name(node)} reports no brokers", broker=node)
         return view
 
     def _refreshed(self, task: asyncio.Task[ClusterView]) -> None:

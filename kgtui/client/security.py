@@ -28,7 +28,7 @@ class Security:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None if SASL is not used.
         tls: the TLS settings; None if TLS is not used.
-        client_id: `client.id`; None if it is not set.
+        client_id: the value of `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         warnings: one sentence for each property that neither kgtui nor Kafka's clients know.

@@ -27,7 +27,7 @@ class Negotiated:
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: name of each finalized feature → its level. None for brokers before 2.7, which do not report features.
+        features: name of a finalized feature → its level. None for brokers before 2.7, which do not report features.
         epoch: epoch of the finalized features. It increases with every change to them; -1 means unknown.
     """
 

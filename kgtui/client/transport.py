@@ -38,7 +38,7 @@ HARD_CAP_MS = 120_000
 """aiokafka's own time limit for a response, in milliseconds. kgtui always sets a shorter limit itself."""
 
 HEAD_START = 0.25
-"""If one IP address of a host has not answered after this many seconds, the next address is tried as well."""
+"""If a host does not respond at one IP address for this many seconds, the next address is tried as well."""
 
 CLOSING_TIMEOUT = 1.0
 """Time that a broker has to close its side of a TLS connection, in seconds.
@@ -130,7 +130,7 @@ class Connection:
 
     Attributes:
         last_answer: time of the last response, in seconds of the monotonic clock.
-        used: whether a request has been answered since the API versions were negotiated.
+        used: whether a response has arrived since the API versions were negotiated.
     """
 
     def __init__(self, raw: Any, address: Address) -> None:
@@ -190,7 +190,7 @@ class Transport:
         """Connect, perform the TLS handshake, and log in.
 
         All IP addresses of the host are tried, as with `use_all_dns_ips` of Kafka's clients. If an address has not
-        answered after `HEAD_START` seconds, the next one is tried as well.
+        responded after `HEAD_START` seconds, the next address is tried as well.
 
         Raises:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.

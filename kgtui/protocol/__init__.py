@@ -1,6 +1,6 @@
-"""Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records. No sockets.
+"""Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records.
 
-May import `kgtui.errors` and the standard library only.
+May import `kgtui.errors` and the standard library only. No module of this package opens a socket.
 
 - `messages` has one declarative table per request and response. `api` has the classes that encode and decode with them.
 - `schema` parses a table. `decoder_codegen` and `encoder_codegen` compile it to functions when a version is first used.

@@ -63,7 +63,7 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode a mapping from field names, as Kafka's schemas spell them, to values.
+        """Encode `value`, a mapping from field names to values. The names are spelled as in Kafka's schemas.
 
         A field that is missing in `value` is encoded with its default. A field that this version does not have is
         dropped if its value is the default, or if the schema marks the field as ignorable.

@@ -53,7 +53,10 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 
 
 class _Decoder:
-    """Generates the source of one decoder. In that source, `p` is the position in `data`, and `end` is its length."""
+    """Generates the source of one decoder.
+
+    In that source, `p` is the position in `data`, and `end` is the length of `data`.
+    """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
         self.version = version
@@ -96,7 +99,7 @@ class _Decoder:
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Generate the code that reads a struct; return the expression that builds the dict of its fields."""
+        """Generate the code that reads a struct; return the expression that builds the dict of the fields."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):

@@ -61,7 +61,7 @@ class _Encoder:
         return out.compile("encode", f"<{struct.name} v{self.version} encoder>")
 
     def struct(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes a struct; `value` is the variable that holds its mapping."""
+        """Generate the code that encodes a struct; `value` is the variable that holds the mapping to encode."""
         out = self.out
         names = out.constant("NAMES", frozenset(f.name for f in struct.fields))
         out.line(f"if not {value}.keys() <= {names}:")

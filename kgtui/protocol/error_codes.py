@@ -1,4 +1,4 @@
-"""Kafka's error codes: the name and message of each, how a client reacts to it, and advice for the user.
+"""Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
 The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
 """
@@ -253,7 +253,7 @@ def _build() -> dict[int, ErrorCode]:
 
 
 CODES = _build()
-"""All error codes of Kafka 4.4.0, by number."""
+"""Number → error code, for all error codes of Kafka 4.4.0."""
 
 
 def lookup(code: int) -> ErrorCode:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# Number of bytes of a string field, by its first byte, for strings of 0 to 126 bytes. For a null or a longer string the
-# number is so large that the next access raises IndexError; the row is then read field by field.
+# First byte of a string field → size of the field in bytes, for strings of 0 to 126 bytes. For null and for longer
+# strings, this size is so large that the next access raises IndexError, and the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
 # Number of bytes after the current position in which `skip_known` searches for the known rows.
@@ -104,8 +104,8 @@ class ListGroupsRows:
             number: how many rows `known` contains.
 
         Returns:
-            The bytes of each row before the known rows, usually an empty list. If the known rows were not found, None;
-            nothing is skipped then.
+            The bytes of each row before the known rows, usually an empty list. If the known rows were not found,
+            nothing is skipped and the result is None.
         """
         if number > self.left:
             return None
@@ -117,7 +117,7 @@ class ListGroupsRows:
                 return None
             start, left = self._pos, self.left
             before = self._take(left - number, at)
-            if self._pos != at:  # the bytes of `known` were found inside a row, for example in a group id
+            if self._pos != at:  # The bytes of `known` were found inside a row, for example in a group id.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)

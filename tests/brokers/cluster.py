@@ -33,7 +33,7 @@ MAIN_CLASSES = {
     "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "ConfigCommand": "kafka.admin.ConfigCommand",
 }
-"""Main classes of Kafka's tools, by the short name that `Cluster.tool` accepts."""
+"""Short name that `Cluster.tool` accepts → main class of the tool."""
 
 
 class Cluster:

@@ -115,6 +115,6 @@ def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> N
 
 
 def delete_groups(cluster: Cluster, *groups: str) -> None:
-    """Delete groups of any type, which must be empty."""
+    """Delete groups of any type that have no members."""
     for deleted in cluster.admin.delete_consumer_groups([*groups]).values():
         deleted.result(TIMEOUT)

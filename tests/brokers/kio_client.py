@@ -51,7 +51,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request, which is an object of kio."""
+        """Send a request object of kio."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,

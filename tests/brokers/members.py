@@ -68,7 +68,7 @@ class Members:
             consumer.pause(consumer.assignment())
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Commit offsets by partition, each by the member that owns it."""
+        """Commit `offsets` (partition → offset). Each offset is committed by the member that owns the partition."""
         for consumer in self._consumers:
             own = {tp.partition for tp in consumer.assignment()}
             commits = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items() if p in own]

@@ -45,7 +45,7 @@ class Reports:
     """The groups of one broker, as Kafka's tools and kgtui report them.
 
     Attributes:
-        tables: the rows that Kafka's tools printed, by command line without the broker address.
+        tables: command line, without the broker address → rows that Kafka's tool printed.
         listed: the entry of each group in kgtui's list.
         ours: the groups that kgtui read, formatted as Kafka's tools would print them.
     """

@@ -97,7 +97,7 @@ async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder
 
 
 async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """A member joins after the plan was made and before it is executed. The group and its offsets are then kept."""
+    """A member joins after the plan was made and before it is executed. The group and its offsets are not deleted."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]

@@ -199,7 +199,7 @@ async def test_deleted_topics_and_expired_unread_records_are_reported(target: Ta
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # A real coordinator drops the commits for a deleted topic, unless it was not informed. The simulator keeps them.
+    # A real coordinator deletes the commits for a deleted topic. The simulator does not delete them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]

@@ -77,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker runs when it joins; None in version 0, which does not send them."""
+    """The connectors and tasks that the worker runs when it joins. None in version 0, which does not contain them."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
@@ -127,7 +127,7 @@ def encode_subscription(value: Subscription) -> bytes:
 
 
 def encode_assignment(value: Assignment) -> bytes:
-    """Encode the assignment of a Connect worker. Version 0 has no fields for revoked tasks and the delay."""
+    """Encode the assignment of a Connect worker. In version 0, revoked tasks and the delay are not encoded."""
     body = ASSIGNMENTS.encode(
         _COOPERATIVE_FIELDS if value.version else _EAGER_FIELDS,
         {

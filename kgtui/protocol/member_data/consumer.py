@@ -50,15 +50,15 @@ class Subscription:
     """The subscription that a member sends when it joins a group."""
 
     version: int
-    """The version that the member wrote. It may be a newer version than 3, the newest one that kgtui knows."""
+    """The version that the member wrote. It may be newer than 3, the newest version that kgtui knows."""
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance; empty in version 0, which does not have them."""
+    """The partitions that the member owned before the rebalance. Empty in version 0, which does not contain them."""
     generation: int = -1
-    """The group generation in which the member owned these partitions; -1 if it is unknown, and before version 2."""
+    """The group generation in which the member owned `owned`. It is -1 if unknown, and in versions before 2."""
     rack: str | None = None
-    """The rack of the member; None if the member has no rack, and before version 3."""
+    """The rack of the member. It is None if the member has no rack, and in versions before 3."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code in an assignment that says that two registries have the same URL."""
+"""Error code of an assignment if two registries have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)

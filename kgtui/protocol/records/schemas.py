@@ -53,7 +53,8 @@ class RecordType(IntEnum):
 class RecordSchema:
     """The messages of the key and the value of one record type.
 
-    Both are strict: they reject strings that are not UTF-8 and bytes after the last field, which no broker writes.
+    Both are strict: they reject strings that are not UTF-8 and bytes after the last field, because no broker writes
+    them.
     """
 
     type: RecordType
@@ -381,4 +382,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""The schema of every record type, by the number of the record type."""
+"""Number of a record type → its schema."""

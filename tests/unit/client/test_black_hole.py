@@ -1,4 +1,4 @@
-"""A broker that accepts connections and never answers must not delay requests to other brokers."""
+"""A broker that accepts connections and never responds must not delay requests to other brokers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> None:
-    """A broker stops answering on an open connection, or accepts no connection.
+    """A broker stops responding on an open connection, or accepts no connection.
 
-    The calls to the other brokers end first.
+    The calls to the other brokers succeed while the call to this broker still waits.
     """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)

@@ -185,7 +185,7 @@ async def test_a_controller_as_bootstrap_server_is_reported() -> None:
 async def test_a_bootstrap_server_without_known_brokers_is_reported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
-        with pytest.raises(UnreachableError, match="knows no broker yet because the cluster is starting"):
+        with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
             await pool.metadata(timeout=5)
 
 

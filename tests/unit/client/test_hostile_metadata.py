@@ -1,4 +1,4 @@
-"""Values that brokers send about each other: a broker with an impossible address affects only itself."""
+"""Brokers report impossible addresses of other brokers. Only the broker with such an address cannot be read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resolve local names only. All others are encoded as in a DNS query, and then do not exist."""
+    """Resolve only local names. Any other name is encoded as in a DNS query, and then reported as unknown."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:

@@ -43,7 +43,7 @@ def test_create_conn_accepts_the_arguments_used() -> None:
 
 
 async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
-    """aiokafka uses exactly the documented members of a request: it needs no other member, and it uses each of them."""
+    """aiokafka uses each of the members that the module documents, and no other member."""
     used: list[str] = []
 
     class Bare:

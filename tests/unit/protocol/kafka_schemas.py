@@ -32,7 +32,7 @@ def versions(text: str | None) -> Versions:
     return NEVER if text in {None, "none"} else Versions.parse(str(text))
 
 
-def ours(struct: Struct, version: int) -> list[object]:
+def kgtui_layout(struct: Struct, version: int) -> list[object]:
     """Return the layout of one version in the table of kgtui, one row per field, in the order of the fields."""
     return [
         (
@@ -42,15 +42,15 @@ def ours(struct: Struct, version: int) -> list[object]:
             field.tag,
             _our_default(field),
             field.ignorable,
-            None if field.struct is None else ours(field.struct, version),
+            None if field.struct is None else kgtui_layout(field.struct, version),
         )
         for field in struct.fields
         if field.versions.has(version)
     ]
 
 
-def theirs(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the layout of one version in Kafka's schema, in the same form as the result of `ours`."""
+def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
+    """Return the layout of one version in Kafka's schema, in the same form as the result of `kgtui_layout`."""
     rows: list[object] = []
     for field in fields:
         if not versions(field.get("versions", field.get("taggedVersions"))).has(version):
@@ -66,7 +66,7 @@ def theirs(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -
                 field["tag"] if tagged else None,
                 _their_default(field, kind, plain=inner is None and field["type"] == kind),
                 field.get("ignorable", False),
-                None if inner is None else theirs(inner, shared, version),
+                None if inner is None else kafka_layout(inner, shared, version),
             )
         )
     return rows
@@ -97,7 +97,7 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     for version in range(message.low, message.high + 1):
         assert versions(kafka["validVersions"]).has(version)
-        assert ours(message.struct, version) == theirs(kafka["fields"], shared, version), version
+        assert kgtui_layout(message.struct, version) == kafka_layout(kafka["fields"], shared, version), version
         assert message.is_flexible(version) == versions(kafka["flexibleVersions"]).has(version)
 
 

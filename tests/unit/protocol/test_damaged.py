@@ -99,8 +99,8 @@ def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) 
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
-def test_fast_decoders_treat_damage_like_the_generated_ones(message: Message, version: int) -> None:
-    """Fast and generated decoders reject the same frames, and return the same values for all other frames."""
+def test_fast_and_generated_decoders_agree_on_damaged_frames(message: Message, version: int) -> None:
+    """Both decoders reject the same frames, and return the same values for all other frames."""
     random = Random(version)
     for _ in range(300):
         data = damage(random, message.encode(version, hostile(random).value(message.struct, version)))

@@ -30,7 +30,7 @@ class KafkaResult(NamedTuple):
 
 
 def types() -> dict[int, tuple[str, int]]:
-    """Return the name and the newest value version of each record type of Kafka, by the number of the type."""
+    """Return number → (name, newest version of the value) for each record type of Kafka."""
     lines = (line.split("\t") for line in _ask(["types"]))
     return {int(number): (name, int(newest)) for number, name, newest in lines}
 

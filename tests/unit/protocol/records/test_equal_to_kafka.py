@@ -20,7 +20,7 @@ EACH = 40
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Record, KafkaResult]]:
-    """Return records of every type and version, each with Kafka's result for it.
+    """Return records of every type and version, each with the result of Kafka's coordinator.
 
     Some records have random values; in the others, every field has its default.
     """

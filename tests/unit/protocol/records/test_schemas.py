@@ -9,7 +9,13 @@ import pytest
 
 from kgtui.protocol.records import RECORD_SCHEMAS, RecordType
 from tests.jars import folder
-from tests.unit.protocol.kafka_schemas import check_every_field_is_used, check_versions, ours, read_schema, theirs
+from tests.unit.protocol.kafka_schemas import (
+    check_every_field_is_used,
+    check_versions,
+    kafka_layout,
+    kgtui_layout,
+    read_schema,
+)
 from tests.unit.protocol.records.kafka_coordinator import types
 from tests.unit.protocol.samples import name_of
 
@@ -83,8 +89,8 @@ def test_records_of_an_older_release_differ_in_tagged_fields_only(name: str) -> 
     # Until 4.1, the version in the schema of a key was the number of its record type.
     number = kafka["validVersions"].rpartition("-")[2] if name.endswith("Key") else None
     for version in range(message.high + 1):
-        older = theirs(kafka["fields"], shared, version if number is None else int(number))
-        assert _untagged(older) == _untagged(ours(message.struct, version)), version
+        older = kafka_layout(kafka["fields"], shared, version if number is None else int(number))
+        assert _untagged(older) == _untagged(kgtui_layout(message.struct, version)), version
 
 
 def _untagged(rows: list[Any]) -> list[Any]:
