@@ -146,7 +146,7 @@ class Link:
         return await self._await_session(connecting)
 
     async def version(self, api: Api, *, timeout: float) -> int:
-        """Return the version negotiated with this broker. Raises UnsupportedError, ConnectError, DeadlineError."""
+        """Return the negotiated version of an API. Raises UnsupportedError, ConnectError, DeadlineError."""
         try:
             async with asyncio.timeout(timeout):
                 return self._pick(await self.session(), api, None)

@@ -338,7 +338,7 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # aiokafka is imported here, in a thread, and only when a connection is needed.
+            # aiokafka is imported in a thread, and only when a connection is needed, because the import takes long.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
                 self._transport = make(self.security, self._client_id)

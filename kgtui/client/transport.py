@@ -208,7 +208,7 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
-        except ValueError as error:  # for example UnicodeError, because the host is not a possible DNS name
+        except ValueError as error:  # The address is invalid; UnicodeError, for example, means an invalid DNS name.
             raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]

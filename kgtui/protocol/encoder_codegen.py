@@ -210,8 +210,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that is true when a tagged field differs from its default value."""
         if field.struct is not None and not field.array:
-            # Compare with two defaults: in the first, empty arrays are tuples; in the second, they are lists, because a
-            # decoded struct has lists.
+            # An empty array is a tuple in the default of the schema, but a list in a decoded struct, so the value is
+            # compared with both forms.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

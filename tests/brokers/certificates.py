@@ -1,4 +1,4 @@
-"""Create certificates for TLS listeners: a certificate authority for the session, a server and a client."""
+"""Create a certificate authority, and certificates of a server and a client, for TLS listeners."""
 
 from __future__ import annotations
 

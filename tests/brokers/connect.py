@@ -78,7 +78,7 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            except OSError as error:  # the worker does not listen yet, or returns an HTTP error while it rebalances
+            except OSError as error:  # The worker does not listen yet, or returns an HTTP error while it rebalances.
                 answer = error
             time.sleep(0.1)
         raise java.failed(f"the connector does not run: {answer}")

@@ -62,7 +62,7 @@ def write_records(live: Live) -> None:
 def _write_records(live: Live) -> None:
     cluster = live.cluster
     group_actions.commit_in_transactions(cluster, "transactional", "orders", COMMITTED, ABORTED)
-    group_actions.commit_until(cluster, "expires-itself", "orders", 5, timedelta(days=30))
+    group_actions.commit_with_retention(cluster, "expires-itself", "orders", 5, timedelta(days=30))
     cluster.commit(DELETED["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
     group_actions.delete_offset(cluster, DELETED["simple"], "orders", 1)
     to_delete = _make_groups_to_delete(live)

@@ -69,8 +69,8 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
         consumer.close()
 
 
-def commit_until(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit an offset of partition 0 with an expiration time, as clients before Kafka 2.1 did."""
+def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
+    """Commit an offset of partition 0 that expires after `retention`, as clients before Kafka 2.1 could."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

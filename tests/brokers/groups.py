@@ -1,4 +1,4 @@
-"""The live groups that `tests.brokers.live` creates, with the expected properties of each."""
+"""The expected properties of the live groups that `tests.brokers.live` creates."""
 
 from __future__ import annotations
 

@@ -188,11 +188,12 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        lag = end - position  # for a commit beyond the log end, Kafka's tools print a negative lag, and kgtui prints 0
+        lag = end - position  # For a commit beyond the log end, Kafka's tools print a negative lag, and kgtui prints 0.
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        streams_lag = end - start  # without a commit, Kafka's tool for streams groups uses the log start
+        # If there is no commit, Kafka's tool for streams groups calculates the lag from the log start.
+        streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {
         "GROUP": group,

@@ -1,4 +1,4 @@
-"""The groups of `tests.brokers.live` on the simulator, so that the same test can run on real and simulated clusters."""
+"""Create the groups of `tests.brokers.live` on the simulator, so that a test can run on real and simulated clusters."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         roles = {role: group for role, group in roles.items() if group.type == "classic"}
     if newest < (4, 2):
         roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # DescribeShareGroupOffsets version 0 has no lag.
+        # These releases support only version 0 of DescribeShareGroupOffsets, which reports no lag.
         roles |= {
             role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
             for role, group in roles.items()

@@ -1,4 +1,4 @@
-"""The simulated and real clusters on which the contract tests run, with the same groups on each."""
+"""The simulated and real clusters on which the contract tests run. All of them have the same groups."""
 
 from __future__ import annotations
 

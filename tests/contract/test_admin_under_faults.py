@@ -1,4 +1,4 @@
-"""The admin API under faults: dead, silent, loading and moving brokers, missing permissions, damaged responses."""
+"""Tests of the admin API with dead or silent brokers, moved coordinators, missing ACLs and damaged responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kgtui prints about live groups equals what Kafka's own tools print about them, on the same broker."""
+"""Compare what kgtui and Kafka's own tools print about live groups on the same broker."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_states_equal_those_of_kafkas_tools(reports: Reports) -> None:
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # In 3.9, the cell of a group without an assignor is empty.
+            # The tool of 3.9 prints an empty cell for a group without an assignor.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -153,7 +153,7 @@ def test_members_equal_those_of_kafkas_tools(reports: Reports) -> None:
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if not reports.live.newest and "ASSIGNMENT" in row:
-                # 3.9 does not print the topic name.
+                # The tool of 3.9 does not print the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 

@@ -59,7 +59,7 @@ def test_every_record_is_decoded_as_by_kafka(written: Written) -> None:
         assert as_json(record) == read.json, (raw, read.error)
 
 
-def test_every_record_is_encoded_to_the_brokers_bytes(written: Written) -> None:
+def test_every_record_is_encoded_to_the_original_bytes(written: Written) -> None:
     for raw, record in zip(written.raw, written.records, strict=True):
         assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
 
@@ -163,7 +163,7 @@ def test_an_expired_commit_ends_in_a_tombstone(tmp_path: Path) -> None:
     try:
         cluster.start()
         cluster.create_topic("orders")
-        group_actions.commit_until(cluster, "short-lived", "orders", 5, timedelta(milliseconds=1))
+        group_actions.commit_with_retention(cluster, "short-lived", "orders", 5, timedelta(milliseconds=1))
         kio_client.wait_until_gone(cluster.bootstrap, "short-lived", TIMEOUT)
         raw = read_offsets_topic(cluster)
     finally:

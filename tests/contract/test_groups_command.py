@@ -1,4 +1,4 @@
-"""Compare `kgtui groups` with Kafka's own GroupsCommand: run both with the same filters and invalid options."""
+"""Run `kgtui groups` and Kafka's own GroupsCommand with the same options, and compare their output."""
 
 from __future__ import annotations
 

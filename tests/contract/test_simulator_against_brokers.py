@@ -1,4 +1,4 @@
-"""The simulator responds to unusual requests like real brokers. Both get the same requests; the responses are equal."""
+"""Send the same unusual requests to the simulator and to real brokers, and compare the responses."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ DESCRIBE_GROUPS = Api.define(
     15, "DescribeGroups", versions=(0, 6), flexible=5, request=_CLASSIC_REQUEST, response=_CLASSIC_RESPONSE
 )
 
-# ConsumerGroupDescribe: groups of the consumer rebalance protocol (KIP-848, KIP-1099).
+# ConsumerGroupDescribe: consumer groups and their members (KIP-848, KIP-1099).
 
 _CONSUMER_REQUEST: Rows = (
     ("GroupIds", "[]string", "0+"),
@@ -112,7 +112,7 @@ CONSUMER_GROUP_DESCRIBE = Api.define(
     69, "ConsumerGroupDescribe", versions=(0, 1), flexible=0, request=_CONSUMER_REQUEST, response=_CONSUMER_RESPONSE
 )
 
-# ShareGroupDescribe: share groups (KIP-932).
+# ShareGroupDescribe: share groups and their members (KIP-932).
 
 _SHARE_REQUEST: Rows = (
     ("GroupIds", "[]string", "0+"),

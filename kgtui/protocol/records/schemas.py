@@ -116,7 +116,7 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Classic groups: one record per group with all its members, written at the end of each rebalance.
+# Records of classic groups: one record per group with all its members, written at the end of each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -140,8 +140,8 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Consumer groups (KIP-848), and their subscriptions by regular expression. For a member that joined with the classic
-# protocol, `ClassicMemberMetadata` has the metadata that the member sent; for other members this field is null.
+# Records of consumer groups (KIP-848) and their regular expressions. `ClassicMemberMetadata` has the metadata that a
+# member of the classic protocol sent. For other members, this field is null.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -216,7 +216,7 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Share groups (KIP-932), in the format of Kafka 4.1 and later. Their start offsets are in `__share_group_state`.
+# Records of share groups (KIP-932), in the format of Kafka 4.1 and later. Start offsets are in `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -257,7 +257,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Streams groups (KIP-1071), in the format of Kafka 4.2 and later.
+# Records of streams groups (KIP-1071), in the format of Kafka 4.2 and later.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),

@@ -1,4 +1,4 @@
-"""Unit tests of the backoff after failures, and of asking several brokers at the same time."""
+"""Tests of the backoff after failures, and of asking several brokers at the same time."""
 
 from __future__ import annotations
 

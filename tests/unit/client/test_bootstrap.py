@@ -1,4 +1,4 @@
-"""Finding the brokers of a cluster through the bootstrap servers, at the start and after brokers got new addresses."""
+"""Tests of finding brokers through bootstrap servers, at the start and after brokers have got new addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages for failed connections: one test per kind of failure or peer."""
+"""Tests of the messages for failed connections, one test per cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers report impossible addresses of other brokers. Only the broker with such an address cannot be read."""
+"""Tests of metadata with an invalid address of one broker. The groups of all other brokers can still be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing a module of a package without running the `__init__` of the package."""
+"""Tests of importing a module of a package without running the `__init__` of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking up and caching the coordinators of groups and the leaders of partitions."""
+"""Tests of looking up and caching the coordinators of groups and the leaders of partitions."""
 
 from __future__ import annotations
 

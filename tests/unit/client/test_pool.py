@@ -1,4 +1,4 @@
-"""`Pool` with simple fake brokers: negotiation, limits, deadlines, backoff, throttling and closing."""
+"""Tests of `Pool` with fake brokers: negotiation, limits, deadlines, backoff, throttling and closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading Java client properties: which properties are used, ignored, reported as unknown, or refused."""
+"""Tests of reading Java client properties, which are used, ignored, reported as unknown, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of `Transport`, of the parts of aiokafka that it relies on, and that aiokafka logs no secrets."""
+"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must not contain secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoders reject values of fields that a version lacks, and omit defaults. Mistakes in tables are reported."""
+"""Tests of encoding: absent fields, defaults, values of the wrong type, and malformed tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hand-written decoders return the same values as the generated ones for every kind of frame."""
+"""The hand-written decoders return the same values as the generated decoders for every kind of frame."""
 
 from __future__ import annotations
 

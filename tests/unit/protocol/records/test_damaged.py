@@ -1,4 +1,4 @@
-"""Decoding a damaged record returns a record or a reason. The size of the record limits the memory and the time."""
+"""Decoding a damaged record returns a record or a reason. The size of the record limits memory and time."""
 
 from __future__ import annotations
 
