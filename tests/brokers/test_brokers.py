@@ -33,7 +33,7 @@ def test_live_groups_are_listed_as_expected(live: Live) -> None:
         assert listed[group.id] == (group.type, group.protocol, group.state), role
 
 
-def test_live_consumer_groups_lag_as_expected(live: Live) -> None:
+def test_live_consumer_groups_have_the_expected_lag(live: Live) -> None:
     """Kafka's own tool prints the offsets and the lag that `LiveGroup` expects."""
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
@@ -57,7 +57,7 @@ def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
     assert all(instance in done.stdout for instance in instances)
 
 
-def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
+def test_live_share_groups_have_the_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("ShareGroupCommand", "--describe", "--all-groups")
     rows = [line.split() for line in done.stdout.splitlines() if "-jobs " in line or " jobs " in line]
     printed = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
@@ -68,7 +68,7 @@ def test_live_share_groups_lag_as_expected(live_431: Live) -> None:
     }, done.stderr
 
 
-def test_live_streams_groups_lag_as_expected(live_431: Live) -> None:
+def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("StreamsGroupCommand", "--describe", "--all-groups", "--offsets")
     rows = [line.split() for line in done.stdout.splitlines() if "words " in line]
     printed = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}

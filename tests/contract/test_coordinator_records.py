@@ -101,7 +101,7 @@ def test_members_of_classic_groups_are_decoded(written: Written) -> None:
 
 
 def test_classic_members_of_consumer_groups_are_decoded(written: Written) -> None:
-    """While a group migrates to the new protocol, the records of classic members have the metadata that they sent."""
+    """While a group migrates to the new protocol, each record of a classic member has the metadata that it sent."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)

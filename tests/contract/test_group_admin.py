@@ -114,7 +114,7 @@ async def test_members_of_consumer_groups_own_all_partitions(target: TargetClust
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_classic_members_of_a_migrating_group_are_marked(target: TargetCluster) -> None:
+async def test_classic_members_of_a_migrating_group_are_reported(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return

@@ -131,7 +131,7 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     ],
 )
 @pytest.mark.parametrize("security", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_another_protocol_on_the_port_is_named(talk: Talk, says: str, security: Security) -> None:
+async def test_the_error_names_another_protocol_on_the_port(talk: Talk, says: str, security: Security) -> None:
     async with server(talk) as address:
         assert await reason(address, security) == f"{address} {says}"
 
@@ -211,7 +211,7 @@ async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) 
         )
 
 
-async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLContext) -> None:
+async def test_plain_text_on_a_tls_port_is_recognized(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         message = await reason(address)
@@ -220,7 +220,7 @@ async def test_a_tls_port_is_recognized_from_plain_text(tls_server: ssl.SSLConte
         )
 
 
-async def test_a_plain_text_port_is_recognized_from_tls() -> None:
+async def test_tls_on_a_plain_text_port_is_recognized() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         message = await reason(address, TLS)

@@ -43,7 +43,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_coordinators_learned_from_a_list_need_no_lookup() -> None:
+async def test_coordinators_known_from_a_list_are_not_looked_up() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=5)
@@ -72,7 +72,7 @@ async def test_the_lookup_is_repeated_while_a_coordinator_moves_or_loads() -> No
         assert asked == [["moving", "loading", "forbidden", "fine"], ["moving", "loading"], ["moving"]]
 
 
-async def test_a_group_still_moving_at_the_deadline_has_an_error() -> None:
+async def test_a_group_without_coordinator_at_the_deadline_has_an_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck": [15] * 1000}
         found = await pool.find_coordinators(["stuck", "fine"], timeout=0.1)

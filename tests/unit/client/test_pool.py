@@ -266,7 +266,7 @@ async def test_a_write_is_never_repeated() -> None:
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_fail_fast_during_the_backoff() -> None:
+async def test_calls_fail_at_once_during_the_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=5)
@@ -382,7 +382,7 @@ async def test_the_error_for_an_unknown_broker_names_it() -> None:
             await pool.call(9, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_client_id_and_request_timeout_of_the_properties_apply() -> None:
+async def test_client_id_and_request_timeout_are_taken_from_properties() -> None:
     security = Security(client_id="ops", request_timeout=0.02)
     async with cluster(1) as fake, Pool(fake.seeds, security, options=QUICK) as pool:
         await pool.metadata(timeout=5)
@@ -414,7 +414,7 @@ async def test_closing_during_the_bootstrap_fails_the_call() -> None:
             await looking
 
 
-async def test_exit_closes_all_connections() -> None:
+async def test_leaving_the_context_closes_all_connections() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)

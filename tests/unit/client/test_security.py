@@ -28,7 +28,7 @@ def test_no_properties_mean_plain_text() -> None:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
-def test_password_logins_are_read(protocol: str, mechanism: str) -> None:
+def test_logins_with_passwords_are_read_from_properties(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
     security = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
     assert (security.protocol, security.mechanism, security.username) == (protocol.upper(), mechanism, "alice")
@@ -36,7 +36,7 @@ def test_password_logins_are_read(protocol: str, mechanism: str) -> None:
     assert security.tls == (Tls() if security.protocol == "SASL_SSL" else None)
 
 
-def test_timeouts_and_client_id_are_read() -> None:
+def test_timeouts_and_client_id_are_read_from_properties() -> None:
     security = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
     assert (security.client_id, security.request_timeout, security.api_timeout) == ("ops", 1.5, 60.0)
     for text in ("0", "-1", "1.5", "soon", "٣"):
@@ -99,7 +99,7 @@ def test_timeouts_and_client_id_are_read() -> None:
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove it"),
     ],
 )
-def test_unsupported_properties_are_refused_by_name(properties: dict[str, str], says: str) -> None:
+def test_the_error_names_the_unsupported_property(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request
 
 
-def test_create_conn_accepts_the_arguments_used() -> None:
+def test_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
     arguments = {
         "client_id",
         "request_timeout_ms",

@@ -82,7 +82,7 @@ def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_damage_gives_a_value_or_a_decode_error(message: Message, version: int) -> None:
+def test_decoding_a_damaged_message_returns_or_raises_decode_error(message: Message, version: int) -> None:
     """If a damaged message can be decoded, the decoded value can be encoded and decoded again without a change."""
     random = Random(f"{message.name}{version}")
     rejected = 0

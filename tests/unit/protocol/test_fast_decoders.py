@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_groups_equals_the_generated_decoder(version: int, seed: int) -> None:
+def test_list_groups_is_decoded_like_by_the_generated_decoder(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,7 @@ def test_list_groups_equals_the_generated_decoder(version: int, seed: int) -> No
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_offset_fetch_equals_the_generated_decoder(version: int, seed: int, alike: str | None) -> None:
+def test_offset_fetch_is_decoded_like_by_the_generated_decoder(version: int, seed: int, alike: str | None) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
@@ -78,7 +78,7 @@ def test_offset_fetch_equals_the_generated_decoder(version: int, seed: int, alik
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_offsets_equals_the_generated_decoder(version: int, seed: int) -> None:
+def test_list_offsets_is_decoded_like_by_the_generated_decoder(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -94,7 +94,7 @@ def list_groups_body(*rows: bytes) -> bytes:
     return bytes(6) + bytes([len(rows) + 1]) + b"".join(rows) + TAGS
 
 
-def test_list_groups_with_tags_and_long_strings() -> None:
+def test_list_groups_with_tags_and_long_strings_is_decoded() -> None:
     """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
@@ -158,7 +158,7 @@ def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
         row_decoder(5)(row)
 
 
-def test_offset_fetch_with_tags_on_some_partitions() -> None:
+def test_offset_fetch_with_tags_on_some_partitions_is_decoded() -> None:
     """Rows with tagged fields have a different length, so that the decoder must read the rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
@@ -178,7 +178,7 @@ def test_offset_fetch_with_tags_on_some_partitions() -> None:
             assert decoded["Groups"][0]["ErrorCode"] == 16
 
 
-def test_list_offsets_with_tags_on_some_partitions() -> None:
+def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
     def partition(index: int, tags: bytes) -> bytes:
         return index.to_bytes(4, "big") + bytes(2) + bytes(8) + (7 * index).to_bytes(8, "big") + bytes(4) + tags
 

@@ -44,7 +44,7 @@ def test_the_client_id_has_no_compact_length() -> None:
 
 
 def test_the_response_header_of_api_versions_has_no_tags() -> None:
-    """When a client sends ApiVersions, it does not know yet which versions the broker supports (KIP-511)."""
+    """A client must decode this header before it knows which versions the broker supports (KIP-511)."""
     assert encode_response_header(API_VERSIONS, 4, 9) == bytes.fromhex("00000009")
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")
 

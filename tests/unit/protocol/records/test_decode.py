@@ -245,7 +245,7 @@ def test_malformed_member_data_is_none_and_keeps_its_bytes() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_other_records_have_no_classic_members() -> None:
+def test_records_of_other_types_have_no_classic_members() -> None:
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()
