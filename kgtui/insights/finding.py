@@ -25,10 +25,10 @@ Value = str | int | float | bool | datetime | None
 
 
 class Kind(Enum):
-    """What a finding is about, from the most to the least urgent.
+    """The kinds of findings. The most urgent kind is defined first.
 
     Attributes:
-        table: the gold table that findings of this kind come from.
+        table: the gold table from which findings of this kind are computed.
     """
 
     table: Table
@@ -41,14 +41,14 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Make a member whose value is a text, so that `Kind("unused")` finds it."""
+        """Create a member whose value is only the text, so that `Kind("unused")` returns it."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
 
     @property
     def rank(self) -> int:
-        """Position among all kinds; 0 is the most urgent."""
+        """Index in the order of urgency; the most urgent kind has index 0."""
         return list(Kind).index(self)
 
 
@@ -84,7 +84,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about a group, or a family of groups, that needs attention.
+    """A problem of a group, or of a family of groups, that needs attention.
 
     Attributes:
         subject: group id, or name of a family such as `team-007.*`.

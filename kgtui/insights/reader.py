@@ -56,12 +56,12 @@ def find_insights(gold: Gold) -> Insights:
 
 
 class Context:
-    """What rules need in addition to the rows of their own table. Rows that several rules need are read once.
+    """What rules need in addition to the rows of their own table. Rows that several rules need are read only once.
 
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        reported: subjects of the other findings of the rules that have been applied so far.
+        reported: subjects of all findings so far, except those about unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -72,7 +72,7 @@ class Context:
         self._rows: dict[Read, list[GoldRow]] = {}
 
     def rows(self, rule: Rule) -> list[GoldRow]:
-        """Return the rows for a rule; an empty list if its table cannot be read."""
+        """Return the rows that a rule reads; an empty list if its table cannot be read."""
         if rule.kind.table.title not in self._readable:
             return []
         if rule.read not in self._rows:
@@ -93,11 +93,11 @@ Read = Callable[[Context], list[GoldRow]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the findings of one kind are made.
+    """How the findings of one kind are computed.
 
     Attributes:
-        read: reads the rows of the gold table `kind.table`.
-        find: returns the findings for these rows.
+        read: function that reads rows of the gold table `kind.table`.
+        find: function that returns the findings for these rows.
         skips_unused: whether the rows of unused groups are left out.
     """
 
@@ -135,7 +135,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group. If it has no trend yet, return that of the hour before instead."""
+    """Return the newest forecast of each group. While it has no trend, that of the previous hour is returned instead."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

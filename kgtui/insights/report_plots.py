@@ -35,7 +35,7 @@ _LABEL_MARGIN = 0.25
 """Width of the space for group ids on the left of the bar chart, as a fraction of the width of the figure."""
 
 _SHORTEST_BAR = 0.003
-"""Minimum length of a bar, so that short episodes can be seen, as a fraction of the time axis."""
+"""Minimum length of a bar, as a fraction of the time axis, so that short episodes can be seen."""
 
 # matplotlib cannot draw with CSS variables. It draws with these placeholder colors, and `_to_markup` replaces each by
 # its CSS variable.
@@ -53,8 +53,11 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of tick labels for `ConciseDateFormatter`: for ticks that are years, months, days, hours, minutes or seconds
-apart. `_ROUND_TIMES` is for ticks at the start of the next larger unit, such as hours at midnight."""
+"""Formats of the labels of time axes, for `ConciseDateFormatter`.
+
+`_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
+has the formats for ticks at the start of the next larger unit, such as midnight for ticks that are hours apart.
+"""
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}

@@ -36,6 +36,7 @@ _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must also differ from the normal value by more than this fraction of the normal value. The z-score alone
 is not enough: in a nearly constant series it is large for every small change."""
 
+_BASES = {"hour of week": "weeks", "hour of day": "days"}
 _SERIES = (
     ("rate_in", "input", "/s"),
     ("lag", "lag", ""),
@@ -118,7 +119,7 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
                 (group,),
                 _loss(row, lost),
                 None,
-                "make it read faster, and raise retention.ms or retention.bytes of the topic until it has caught up",
+                "make the group read faster, and raise retention.ms or retention.bytes of the topic until it has caught up",
                 _evidence(Kind.AT_RISK, columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),
@@ -276,7 +277,8 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
                     Severity.WARN,
                     group,
                     (group,),
-                    "; ".join(sentences) + f" (compared with the same {row['basis'] or 'hour'} earlier)",
+                    "; ".join(sentences)
+                    + f" (compared with the same hour of earlier {_BASES.get(row['basis'], 'days')})",
                     row["hour"].timestamp(),
                     "find out whether this was intended: a campaign, a replay of old records, a new release",
                     _evidence(Kind.UNUSUAL, ("hour", *columns, "hours"), [row]),

@@ -139,7 +139,7 @@ def _flag(key: str, raw: RawTerm) -> FlagTerm:
     value = raw.values[0]
     flag = _FLAGS.get(value.text.lower())
     if flag is None or len(raw.values) > 1:
-        _fail(f"the value of {key}: must be yes or no", value.start, raw.end - value.start, "yes or no")
+        _fail(f"{key}: must be followed by yes or no", value.start, raw.end - value.start, "yes or no")
     return FlagTerm(key, flag, raw.negated)
 
 

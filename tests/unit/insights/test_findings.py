@@ -196,7 +196,7 @@ def test_unusual_lag_and_rates_are_compared_with_normal_values(
         told |= {name: value, f"{name}_normal": normal, f"{name}_deviation": deviation}
     found = unusual([row(BASELINE, group="g", hour=NOW, basis="hour of week", **told)], ())
     assert [finding.what for finding in found] == (
-        [] if what is None else [f"{what} (compared with the same hour of week earlier)"]
+        [] if what is None else [f"{what} (compared with the same hour of earlier weeks)"]
     )
 
 

@@ -1,4 +1,4 @@
-"""Tests of the explanations of faults, states and missing numbers."""
+"""Tests of the texts that explain faults, group states and unknown lag."""
 
 from __future__ import annotations
 

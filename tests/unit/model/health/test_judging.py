@@ -66,7 +66,7 @@ def test_slow_group_is_warn_after_enough_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The first two commits have no lag, because every known log end was too new to compute it.
+    # The first two commits have no lag, because no log end offset was old enough yet (`offset_refresh`) to compute it.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
