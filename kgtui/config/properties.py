@@ -27,9 +27,12 @@ class Properties(dict[str, str]):
 
 
 def read_properties(path: str | Path) -> Properties:
-    """Read a file of Java properties as Kafka's tools do. Raises ConfigError.
+    """Read a file of Java properties as Kafka's tools do.
 
-    The encoding is Latin-1, backslash escapes are resolved, and the last of several equal keys counts.
+    The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value counts.
+
+    Raises:
+        ConfigError: the file cannot be read, or has a `\\u` without four hexadecimal digits.
     """
     from javaproperties import InvalidUEscapeError, load
 

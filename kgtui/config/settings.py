@@ -76,7 +76,7 @@ class Settings:
 
 
 def config_dir() -> Path:
-    """Return the folder of `config.toml` and of the user's themes."""
+    """Return the folder that contains `config.toml` and the user's themes."""
     if given := os.environ.get("KGTUI_CONFIG_DIR"):
         return Path(given).expanduser()
     from platformdirs import user_config_path

@@ -86,7 +86,8 @@ def resolve(settings: Settings, flags: object = None) -> Target:
         flags: parsed command line, whose attributes `bootstrap_server`, `cluster`, `command_config` and `read_only` are
             used; each of them may be missing.
 
-    Raises ConfigError.
+    Raises:
+        ConfigError: an address, a file or a setting of the cluster is not valid, or there is no such cluster.
     """
     file = getattr(flags, "command_config", None) or os.environ.get("KGTUI_COMMAND_CONFIG", "")
     given = filled_in(read_properties(file), str(file), Path()) if file else None
@@ -103,7 +104,8 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
     Args:
         flags: parsed command line, of which only the attribute `read_only` is used.
 
-    Raises ConfigError.
+    Raises:
+        ConfigError: there is no such cluster, or one of its settings is not valid.
     """
     target = _configured(settings, name, "clusters")
     return replace(target, read_only=protected(target.read_only, flags))

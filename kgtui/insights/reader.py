@@ -135,7 +135,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group. While it has no trend, that of the previous hour is returned instead."""
+    """Return the newest forecast of each group. While it has no trend, the forecast before it is returned."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

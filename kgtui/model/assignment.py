@@ -278,7 +278,8 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # The name of a streams task is its subtopology. Members subscribe to topics, not to subtopologies.
+    # Only partitions can be unsubscribed. Items with a role are streams tasks, connectors and their tasks, which have
+    # no subscription.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED

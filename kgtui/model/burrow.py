@@ -71,7 +71,7 @@ class Options:
         if self.intervals < 1 or self.allowed_lag < 0 or not 0 <= self.minimum_complete <= 1:
             raise ValueError("intervals must be at least 1, allowed_lag at least 0, minimum_complete from 0 to 1")
         if min(self.min_distance, self.offset_refresh, self.expire_cache) < 0:
-            raise ValueError("times must not be negative: each is at least 0 seconds")
+            raise ValueError("min_distance, offset_refresh and expire_cache must be at least 0 seconds")
 
 
 DEFAULTS = Options()

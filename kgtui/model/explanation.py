@@ -1,4 +1,4 @@
-"""Explains faults, group states and missing numbers to the user: the meaning, the cause, and what to do next."""
+"""Explains faults, group states and unknown lag to the user: the meaning, the cause, and what to do next."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of one fault, state or missing number.
+    """The explanation of one fault, one group state, or one reason for lost records or unknown lag.
 
     Attributes:
-        title: name of the error with its code, or of the state.
+        title: name of the error with its code, name of the state, or the reason.
         message: message from the broker or the network; `` if there is none.
-        meaning: what the fault, the state or the missing number means.
+        meaning: what has happened, in one or two sentences.
         check: the permissions or settings that may be the cause; `` if there are none.
         advice: what the user can do next; `` if nothing needs to be done.
         is_problem: False if this is normal and needs no action.

@@ -136,7 +136,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time at which members or offsets were last read, in seconds since the epoch; None if never."""
+    """Return when members or offsets were last read, in seconds since the epoch; None if they were not read."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:

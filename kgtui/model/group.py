@@ -1,4 +1,4 @@
-"""Values for a group as brokers list and describe it.
+"""Data classes for a group, as brokers list and describe it.
 
 Types, protocols and states are kept as text, because a broker may name one that this version does not know. Known names
 are written in Kafka's spelling (`GroupType` and `GroupState` in Kafka's `org.apache.kafka.common`).

@@ -1,7 +1,7 @@
 """The registry of group types with their states, and of the kinds of groups that users distinguish.
 
-All differences between types are in the entries of `GROUP_TYPES`, which other modules read. To add a type, add an entry
-here, and the decoder of its describe RPC in `kgtui.admin.decoding`.
+`GROUP_TYPES` has an entry per type with all its differences from other types. To add a type, add an entry here, and the
+decoder of its describe RPC in `kgtui.admin.decoding`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,13 @@ class GroupKind:
 
 
 class OffsetExpiry(Enum):
-    """When the time `offsets.retention.minutes` begins, after which brokers delete offsets of a group (KIP-211)."""
+    """When brokers delete the offsets of a group (KIP-211). The time is `offsets.retention.minutes`."""
 
     NEVER = auto()
     AFTER_COMMIT = auto()
+    """Each offset is deleted this time after its commit."""
     AFTER_EMPTY = auto()
-    """When the group became Empty; after the commit if the group has no protocol type."""
+    """All offsets are deleted this time after the group became Empty. Without a protocol type, as `AFTER_COMMIT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class GroupType:
     """What kgtui knows about one group type.
 
     Attributes:
-        name: the name on the wire (`GroupType` in Kafka's `org.apache.kafka.common`).
+        name: the name in the Kafka protocol (`GroupType` in Kafka's `org.apache.kafka.common`).
         title: the name that `kafka-groups.sh` prints.
         describe_rpc: the RPC that describes groups of this type. Only this RPC reliably reports their state.
         active_states: the valid states of this type except Empty and Dead, which are valid for every type (Kafka's
@@ -102,10 +103,7 @@ class GroupType:
 
     @property
     def has_configs(self) -> bool:
-        """Whether Kafka has group configs for this type.
-
-        Their names begin with the type, as in `share.isolation.level`.
-        """
+        """Whether Kafka has group configs for this type. Their names begin with the type: `share.isolation.level`."""
         return self.feature is not None
 
     @property
@@ -114,7 +112,7 @@ class GroupType:
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
-        """The name of the kind of a group with this type and protocol type."""
+        """Return the kind of a group with this type and the given protocol type, one of `KINDS`."""
         if not self.kinds:
             return self.name
         found = self.kinds.get(protocol or "")
@@ -174,13 +172,13 @@ _ENTRIES = (
 )
 
 GROUP_TYPES: Mapping[str, GroupType] = {entry.name: entry for entry in _ENTRIES}
-"""Every known group type by its name on the wire."""
+"""Every known group type, by its name in the Kafka protocol."""
 
 TYPES = tuple(GROUP_TYPES)
 RANKED_TYPES = tuple(sorted(GROUP_TYPES.values(), key=lambda entry: entry.rank))
 
 STATES = (*dict.fromkeys(state for entry in _ENTRIES for state in entry.active_states), EMPTY, DEAD)
-"""Every known state: first those of groups with members."""
+"""Every known state. The states of groups with members are before `Empty` and `Dead`."""
 
 _KINDS = {kind.name: kind for entry in _ENTRIES for kind in entry.kinds.values()}
 GROUP_KINDS: Mapping[str, GroupKind] = {

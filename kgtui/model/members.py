@@ -1,4 +1,4 @@
-"""Members of groups: consumers, Connect workers, registry nodes, share consumers and streams processes."""
+"""Data classes for members of groups: consumers, Connect workers, schema registry nodes and streams processes."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class StreamsAssignment:
 
 @dataclass(frozen=True, slots=True)
 class StreamsMember:
-    """The fields that only members of streams groups have (KIP-1071).
+    """The attributes that only members of streams groups have (KIP-1071).
 
     Attributes:
         process: process id, which all threads of one process share.
         endpoint: `host:port` for interactive queries; None if there is none.
-        task_offsets: offsets that the member reported for its tasks, as `(subtopology, partition, offset)`.
-        task_end_offsets: end offsets of the changelogs in the same form. The end offset minus the offset is the lag of
-            a standby or warm-up task.
+        task_offsets: changelog offsets that the member reported for its tasks, as `(subtopology, partition, offset)`.
+        task_end_offsets: end offsets of these changelogs, in the same form. The end offset minus the offset is the lag
+            of a standby or warm-up task.
     """
 
     process: str

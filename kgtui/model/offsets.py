@@ -16,9 +16,8 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: None if no offset is committed, or if the offset could not be read. If it could not be read, `error` has
-            the reason.
-        error: Kafka's error code; 0 for none.
+        offset: the committed offset; None if no offset is committed, or if it could not be read.
+        error: Kafka's error code if the offset could not be read, else 0.
     """
 
     topic: str
@@ -35,7 +34,8 @@ class ShareOffset:
 
     Attributes:
         start_offset: the SPSO; None if the share partition was never initialized.
-        lag: None if the broker does not know the lag, or does not report it (before version 1 of the RPC).
+        lag: the lag in records; None if the broker does not know it, or does not report it (before version 1 of the
+            RPC).
     """
 
     topic: str
@@ -211,7 +211,7 @@ def lags(offsets: GroupOffsets) -> list[PartitionLag]:
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the total lag of some partitions, with the number of partitions whose lag is not known."""
+    """Return the total lag of these partitions, with the number of partitions whose lag is not known."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -226,7 +226,7 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
 def summed(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> LagTotal:
-    """Return the total lag without creating a `PartitionLag` per partition, for sweeps over 100,000 groups."""
+    """Return the total lag of a group without a `PartitionLag` per partition, because sweeps read 100,000 groups."""
     known = unknown = count = 0
     some = False
     for commit in committed:
@@ -246,7 +246,7 @@ def summed(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """Return `total(lags(offsets))` without creating a `PartitionLag` per partition."""
+    """Return the total lag of a group. The result is `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # Partitions that a member owns although they have no committed offset are counted too.

@@ -119,7 +119,7 @@ class Series:
         written: records per second written to the group's topics since the previous sample.
         read: records per second that the group has read since the previous sample, computed from its positions.
         change_points: the reads that differ from the previous read, oldest first.
-        gap_rule: decides how much time between two reads counts as a gap.
+        gap_rule: decides whether the time between two reads counts as a gap.
     """
 
     times: array[float] = field(default_factory=lambda: array("d"))

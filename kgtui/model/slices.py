@@ -18,7 +18,7 @@ SLICE = 1_000
 PAUSE = 0.002
 """Pause between two slices, in seconds.
 
-It must be more than zero, because the event loop needs several iterations to handle a key.
+It must be more than zero, because the event loop needs several iterations to handle a key press.
 """
 
 
@@ -37,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations on the event loop, with a pause after each slice of a fixed length."""
+    """Runs computations on the event loop. When a slice has reached its maximum length, other tasks can run."""
 
     def __init__(
         self,

@@ -7,9 +7,9 @@
 A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, where
 its value comes from, and the functions that get and write the value:
 
-    LOG_END.value(row)   1015           the value as the model has it; None if it is unknown
-    LOG_END.data(row)    1015           the same as JSON and CSV have it
-    LOG_END.text(row)    "1015"         the same as people read it; "" if it is unknown
+    LOG_END.value(row)   1015           the value in the model; None if it is unknown
+    LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
+    LOG_END.text(row)    "1015"         the value as text for people; "" if it is unknown
 
 To add a field, describe it in one of the modules above, and add it to the tuples at the end of that module, one for
 each output. The order of a tuple is the order of JSON keys, CSV columns or table columns. `kgtui.output` and the
@@ -32,7 +32,7 @@ Row = ParamSpec("Row")
 """Parameters of the functions that get a value from a row, such as `[Snapshot, str]` or `[Member]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of values. The names of primitive types are Delta's; `array` and `object` are JSON's names."""
+"""Types of values. The names of primitive types are those of Delta Lake; `array` and `object` are those of JSON."""
 
 NONE = "–"
 """Text that people see for an empty list."""
@@ -101,5 +101,5 @@ class Field(Generic[Row]):
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return field name → value for one row, in the form for JSON. Unknown values are None."""
+    """Return the values of fields for one row, by field name, in the form for JSON. Unknown values are None."""
     return {field.name: field.data(*row, **named) for field in fields}

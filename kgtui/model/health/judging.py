@@ -115,8 +115,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest log end is not known, the current lag is not known either. An older log end would make the lag too
-    # small.
+    # Without the newest log end offset, the window gets no log end offsets, so that its current lag is unknown: an
+    # older log end offset would make the lag too small.
     kept = (
         (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
     )
@@ -153,7 +153,7 @@ def judge_observed(
     """Return the verdict on a partition of a classic, consumer or streams group, and its health.
 
     Args:
-        row: the newest read.
+        row: offsets and lag of the partition in the newest read.
         samples: all samples of the partition, oldest first, including the newest read.
     """
     observed = observe(samples, watching.rules)
@@ -207,7 +207,7 @@ def judge_share(
     """Return the verdict on one share partition, and its health.
 
     Args:
-        row: the newest read.
+        row: offsets and lag of the partition in the newest read.
         samples: all samples of the partition, oldest first, including the newest read.
         members: number of members of the group. None means that it is not known, so the group may have members.
     """
@@ -234,7 +234,7 @@ def _of_lagging_share(
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
-    if still >= watched:  # The SPSO has not moved since the first read.
+    if still >= watched:  # The progress before the first read is not known.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided

@@ -45,7 +45,7 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a line by least squares to values over times in seconds; None for fewer than `LEAST` samples."""
+    """Fit a line to values over times in seconds, by least squares; None if there are fewer than `LEAST` samples."""
     count = len(times)
     if count < LEAST:
         return None
@@ -114,7 +114,7 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     computed from the first observed jump to the last one.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        return None  # A log start offset never goes back.
+        return None  # A log start offset never goes back, so it has not moved if the first and last one are equal.
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
     return growth(leaps)
@@ -128,7 +128,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     The second uses the movement of the log start offset towards the group's position.
 
     Args:
-        row: the newest read.
+        row: offsets and lag of the partition in the newest read.
         samples: samples of the partition without a gap.
         retention: how long the topic keeps records, in seconds; None if it is not known or unlimited.
 

@@ -52,14 +52,14 @@ DEFAULT_WATCHING = Watching()
 
 
 class Lack(Enum):
-    """The kind of data that is missing to decide a verdict."""
+    """What kind of data is still needed to decide a verdict."""
 
     TIME = "time"
-    """Not enough time has been observed. `needs` and `has` are seconds without a change of the offset."""
+    """More time is needed. `Undecided.needs` and `has` are seconds without a change of the offset."""
     COMMITS = "commits"
-    """Not enough commits have been observed. `needs` and `has` are numbers of observed commits."""
+    """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
     LAG = "lag"
-    """The lag is not known. `why` has the reason."""
+    """The lag is needed, but not known. `Undecided.why` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class GroupHealth:
 
     @property
     def status(self) -> Status:
-        """`OK`, `WARN`, `ERR` or `NOT_FOUND`."""
+        """Verdict on the group: `OK`, `WARN`, `ERR` or `NOT_FOUND`."""
         return self.verdict.status
 
     @property

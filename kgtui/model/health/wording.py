@@ -1,4 +1,4 @@
-"""Texts about the health of a group: the reason for a verdict, and what is missing to decide one."""
+"""Texts about the health of a group: the reason for a verdict, and which data is missing for an undecided verdict."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def loss_in(loss: Loss) -> str:
     return f"{'at most' if loss.at_most else 'about'} {duration(loss.seconds)}"
 
 
-def expiry(spell: EmptyPeriod) -> str:
+def expiry(empty: EmptyPeriod) -> str:
     """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known."""
-    if spell.expires_in is None:
+    if empty.expires_in is None:
         return ""
-    at_most = "at most " if spell.at_least else ""
-    return f"offsets may expire in {at_most}{duration(spell.expires_in)}"
+    at_most = "at most " if empty.at_least else ""
+    return f"offsets may expire in {at_most}{duration(empty.expires_in)}"
 
 
 def missing(undecided: Undecided) -> str:
-    """Return what is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.LAG:
         return f"no verdict where the lag is unknown: {undecided.why}"
     name = undecided.status.name

@@ -1,7 +1,7 @@
 """The filter language of the screen and of all commands.
 
-`parse` reads a filter, a `Query` selects groups of a `Snapshot`, and `HELP` is the table of all terms. The package
-imports the rest of the model, and RE2 only for filters with a regular expression.
+`parse` turns the text of a filter into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all
+terms. The package imports other modules of the model. It imports RE2 only for filters with a regular expression.
 """
 
 from __future__ import annotations

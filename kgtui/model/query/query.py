@@ -1,4 +1,4 @@
-"""A parsed filter and its sort order, applied to snapshots with up to 100,000 groups in short slices."""
+"""Parsed filters: select and sort groups of a snapshot, in short slices because there may be 100,000 groups."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Query:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that all terms and sort keys need, in addition to the list of groups."""
+        """The data that must be read, in addition to the list of groups, for all terms and sort keys."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
@@ -137,10 +137,7 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute `select` in slices of `size` groups.
-
-        The generator yields after each slice and returns the ids at the end.
-        """
+        """Compute the result of `select`, and yield after each slice of `size` groups, so that other tasks can run."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -184,7 +181,7 @@ class Query:
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """Compute `searched` in slices of `size` groups. The generator yields after each slice."""
+        """Compute the result of `searched`, and yield after each slice of `size` groups."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):

@@ -138,9 +138,9 @@ class ListingTerm:
         return None if texts is None else self._holds(texts)
 
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
-        """Return whether the term is true for one group.
+        """Return whether the term is true for one group; None if that is not known.
 
-        If the listing lacks the value, the description may have it.
+        If the listing of the group does not contain the value, the value of the description is used.
         """
         read = self._entry.of_group
         if read is None:
@@ -160,7 +160,8 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # A value that is not in the catalog needs quotes. Without them, it would be rejected as a typing mistake.
+        # A value that is not in the catalog needs quotes. Without quotes, the parser would reject it as a typing
+        # mistake.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 

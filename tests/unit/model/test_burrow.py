@@ -68,10 +68,10 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
     current = ends[len(ends) - 1] - commits[len(commits) - 1][0]
     if current < 0:
         current = 0
-    # 1. CurrentLag ≤ allowed-lag → OK.
+    # Rule 1: CurrentLag ≤ allowed-lag → OK.
     if current <= options.allowed_lag:
         return "OK"
-    # 2. (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero → STOP.
+    # Rule 2: (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero → STOP.
     first, last = commits[0], commits[len(commits) - 1]
     recent_lag_zero = False
     for end in ends:
@@ -79,7 +79,7 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             recent_lag_zero = True
     if now - last[1] > last[1] - first[1] and not recent_lag_zero:
         return "STOP"
-    # 3. first i with offset[i] < offset[i−1], and no later offset[j≥i] ≥ offset[i−1] → REWIND.
+    # Rule 3: first i with offset[i] < offset[i−1], and no later offset[j≥i] ≥ offset[i−1] → REWIND.
     for i in range(1, len(commits)):
         if commits[i][0] < commits[i - 1][0]:
             recovered = False
@@ -89,7 +89,7 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             if not recovered:
                 return "REWIND"
             break
-    # 4. only if every known commit lag > allowed-lag …
+    # Rule 4: only if every known commit lag > allowed-lag …
     for _, _, lag in commits:
         if lag is not None and lag <= options.allowed_lag:
             return "OK"

@@ -1,4 +1,4 @@
-"""Tests of lag, lead and lost records of a partition. An unknown value is not zero."""
+"""Tests of lag, lead and lost records of a partition. An unknown value is None, not zero."""
 
 from __future__ import annotations
 
