@@ -79,7 +79,7 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Compare these groups with their recorded state, and append all rows that changed to `out`.
+        """Compare these groups with their recorded state, and append to `out` all rows that differ.
 
         Args:
             at: time of the poll, in milliseconds since the epoch.
@@ -98,7 +98,7 @@ class ChangeTracker:
                 self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
     def finish(self, result: PollResult, out: RowsByTable) -> None:
-        """Append rows for groups that disappeared and for faults that began, changed or ended to `out`.
+        """Append to `out` the rows of groups that disappeared, and of faults that began, changed or ended.
 
         Call this once per poll, after `add` was called with all groups.
         """
@@ -118,7 +118,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, None, None, None))
 
     def all_rows(self) -> RowsByTable:
-        """Return the complete state as rows, for a keyframe. Rows of groups are in the order of their table's key."""
+        """Return the rows of the complete state, for a keyframe. Except for faults, they are sorted by key."""
         out = new_rows()
         for group in sorted(self._groups):
             out["groups"].append((group, False, *self._groups[group]))

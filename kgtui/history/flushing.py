@@ -28,7 +28,7 @@ T = TypeVar("T")
 MAX_WAITING_ROWS = 1_000_000
 """Maximum number of rows that wait in memory while the lake cannot be written; above it, all waiting rows are dropped.
 
-If the offsets of 1,000 of 10,000 groups change, the rows of about ten minutes fit.
+If the offsets of 1,000 of 10,000 groups change at every poll, it is reached after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ class Flusher:
         self.status = replace(self.status, error=message)
 
     def report_recovery(self) -> None:
-        """Tell the user that recording continues if an error was reported before, and clear the error."""
+        """If an error was reported before, tell the user that recording continues, and clear the error."""
         if self.status.error:
             self._notify("recording continues")
             self.status = replace(self.status, error="")

@@ -44,7 +44,7 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 
     Args:
         groups, members: rows of this group on that day in tables `groups` and `members`.
-        polls: all polls of the day in order, as pairs of the poll and its keyframe.
+        polls: pairs (poll, keyframe) for all polls of the day, in order.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

@@ -209,7 +209,7 @@ PARTITION_COLUMNS = (
 )  # fmt: skip
 
 INT64_RANGE = 2**64
-"""Number of 64-bit integers. Arrow's sums of lag changes may overflow, but the lag modulo this number is correct."""
+"""Number of different 64-bit integers. Arrow's sums of lags may overflow; modulo this number they are correct."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Attributes of `PollChange` that are added up from the keyframe to a poll, to get the values at that poll."""
@@ -240,7 +240,7 @@ class PollChange(NamedTuple):
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
     """Return poll → changes, for each poll with rows of table `partitions`.
 
-    The sums are computed in Arrow, because it adds up a million rows within milliseconds.
+    The sums are computed with Arrow, which adds up a million rows within milliseconds.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -284,7 +284,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return the records written, read and rewound since the previous row of the same partition; null if unknown."""
+    """Return how many records were written, read and rewound since the partition's previous row; null if unknown."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

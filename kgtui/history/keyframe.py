@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Number and fraction of a block's groups that are converted to Python one at a time.
+"""Limits for converting groups to Python one at a time: a number of groups, and a fraction of the groups of a block.
 
-When more groups than both limits allow were requested, the whole block is converted at once, which is faster.
+Once more groups of a block were requested than both limits allow, the whole block is converted, which is then faster.
 """
 
 
@@ -31,7 +31,8 @@ class Keyframe:
 
     Args:
         load: returns the rows of a table with a given name. It is called once per table.
-        polls: polls in the index. Rows of all other polls are ignored, because an interrupted flush left them.
+        polls: the keyframe and the polls until the next one. Rows of other polls come from interrupted flushes, and are
+            ignored.
         reading: creates a context manager that converts errors while files are read into `LakeError`.
     """
 

@@ -78,9 +78,10 @@ class PointInTime:
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
-        """Read the data of these groups into memory, before their methods are called group by group.
+        """Read the data of these groups from disk in one go.
 
-        One call for all groups is faster than a read for each group.
+        Call this before the methods for single groups are called for many groups, because otherwise each of these calls
+        reads from disk.
 
         Args:
             offsets: whether to read the offsets of the groups instead of their descriptions and members.
@@ -100,7 +101,7 @@ class PointInTime:
         return {(row[0], row[1]): row[-1] for row in self._partitions.of(group)}
 
     def description(self, group: str) -> GroupDescription | None:
-        """Return the description of a group; None if the group does not exist or was not described until this poll."""
+        """Return the description of a group; None if the group does not exist or had not been described yet."""
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
@@ -108,7 +109,7 @@ class PointInTime:
     def described_at(self, group: str) -> float | None:
         """Return the time at which the description of a group took its present value, in seconds since the epoch.
 
-        Returns None if the group does not exist or was not described until this poll.
+        Returns None if the group does not exist or had not been described yet.
         """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000
@@ -131,8 +132,8 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log bounds of a partition.
 
-        They come from the rows of any group with an offset or an owner in the partition. Returns None if no row has
-        log bounds of the partition.
+        They were recorded with the offsets and owners of groups in this partition. Returns None if they were not
+        recorded for any group.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -144,7 +145,7 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     seen_rows = result.get((topic, partition))
-                    # Groups that could not be read at this poll have older bounds; the newest have the highest end.
+                    # If a group could not be read at this poll, its bounds are older. The highest end is the newest.
                     if seen_rows is None or (log.log_end or -1) > (seen_rows.log_end or -1):
                         result[topic, partition] = log
         return result

@@ -1,4 +1,4 @@
-"""Replay what each recorded poll read of some groups, in order, for health rules that evaluate consecutive reads."""
+"""Yield what consecutive recorded polls read of some groups, because health rules evaluate consecutive reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PollRead:
     """The groups and the faults that one poll read.
 
     Attributes:
-        groups: group → read, for the requested groups that existed at this poll.
+        groups: group → what the poll read of this group, for the requested groups that existed at the poll.
         faults: faults that name no group.
     """
 
@@ -60,7 +60,7 @@ class PollRead:
 def read_polls(
     recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
 ) -> Iterator[PollRead]:
-    """Yield what each poll read of some groups, oldest first. Only one keyframe at a time is in memory.
+    """Yield what each poll read of some groups, in order. Only the rows of one keyframe are in memory at a time.
 
     Args:
         polls: consecutive polls in order.

@@ -1,9 +1,9 @@
 """Read all groups of a cluster for one poll of the recorder.
 
-A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log bounds of each
-partition once. It reads each coordinator separately and in batches, so that a coordinator that hangs affects only its
-own groups. The list of groups comes from the monitor. The monitor also reads offsets, but keeps only the lag of each
-group, so the recorder reads all offsets itself.
+A poll reads the offsets of all groups, the descriptions of groups that may have changed, and the log bounds of all
+partitions, each only once. It reads each coordinator separately and in batches, so that a coordinator that hangs
+affects only its own groups. The list of groups comes from the monitor. The monitor also reads offsets, but keeps only a
+summary of most groups, so the recorder reads all offsets itself.
 
 A screen may be drawn on the same event loop, so loops over all groups run in threads.
 """

@@ -100,7 +100,7 @@ class Recorder:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows before the end.
+        """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows at the end.
 
         Raises:
             LakeError: the folder cannot be written, is not a lake, or holds another cluster.
@@ -135,7 +135,7 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why nothing was recorded since the last poll in the lake; tell the user if the recorder crashed."""
+        """Return why nothing was recorded since the last poll. If the previous recorder crashed, tell the user."""
         if before is None:
             return "the recording begins"
         self._last = before
@@ -180,12 +180,12 @@ class Recorder:
         await asyncio.to_thread(old.release)
 
     async def _record(self, snapshot: Snapshot, at: int) -> None:
-        """Read all groups, compare them with the recorded state, and queue the rows that changed for the next flush."""
+        """Read all groups, compare them with the recorded state, and queue the changed rows for the next flush."""
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, its changes are based on rows that are not in the lake.
+        # If waiting rows were dropped during this poll, the changes are dropped too, because they build on those rows.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -267,8 +267,8 @@ _log = logging.getLogger(__name__)
 class RetentionRefresher:
     """Reads the retention of topics from the cluster at regular intervals, and stores it in the lake.
 
-    If kgtui has no permission to read the retention of a topic, it stays unknown. The rule that warns of data loss then
-    estimates from the movement of the log start offset when records will be deleted.
+    If the recorder has no permission to read the configs of a topic, the retention of this topic stays unknown.
+    Forecasts of data loss are then based on how fast the log start offsets move.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:

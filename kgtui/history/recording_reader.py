@@ -78,7 +78,7 @@ class RecordingReader:
             raise LakeError(f"{self.path} has no recorded polls yet")
 
     def refresh(self) -> int:
-        """Add polls that were recorded since the last call to the index, and return their number."""
+        """Read which polls were added since the last call, and return their number."""
         with self._lock:
             for table in self._tables.values():
                 table.open(renew=True)
@@ -131,7 +131,7 @@ class RecordingReader:
         """Return the state of the cluster at a poll.
 
         Args:
-            time: a poll, or a time in seconds since the epoch, or None, of which `poll_at` finds the poll.
+            time: a poll, or an argument for `poll_at`, which finds the poll.
 
         Raises:
             LakeError: the recording starts later than `time`, or cannot be read.
@@ -182,7 +182,7 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except FileNotFoundError:  # compaction replaced the file, and it was removed
+            except FileNotFoundError:  # since the table was opened, compaction has replaced the file
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
@@ -215,7 +215,7 @@ class RecordingReader:
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            midnight_poll = first_poll if back else polls[0][0]  # first poll of the later day
+            midnight_poll = first_poll if back else polls[0][0]  # first poll of the later of the two days
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
                 return self._poll(midnight_poll)

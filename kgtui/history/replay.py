@@ -35,7 +35,7 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """`GroupAdmin` that reads from a recording, at one point in time that can be changed with `seek` and `step`.
 
-    Faults that the recorder saw are returned again. `delete_groups` refuses every group.
+    If a read failed when it was recorded, the recorded fault is returned. `delete_groups` refuses every group.
 
     Args:
         recording: reader of the recording.
@@ -49,10 +49,11 @@ class ReplayAdmin:
 
     @classmethod
     async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
-        """Return an admin that shows the poll at or before a time.
+        """Return an admin that shows a poll of a recording.
 
         Args:
-            at: a poll, or a time in seconds since the epoch, or None for the newest poll.
+            at: a poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
+                newest poll.
 
         Raises:
             LakeError: the recording starts later, or cannot be read.
@@ -79,7 +80,7 @@ class ReplayAdmin:
         """Show another poll, and return it.
 
         Args:
-            at: a poll, or a time in seconds since the epoch, at or before which the poll was taken, or None for the
+            at: a poll; or a time in seconds since the epoch, for the newest poll at or before it; or None, for the
                 newest poll.
 
         Raises:
@@ -181,7 +182,7 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Return the value of each group, and a fault for each group without a value.
 
-        The fault is the recorded one, or says that the group did not exist or had not been described yet.
+        Each fault was recorded, or says that the group did not exist or had not been described yet.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 

@@ -111,7 +111,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """Return the values of `description_row` for a group that has not been described yet, which are all None."""
+    """Return a tuple of None that replaces `description_row` for a group that has not been described yet."""
     return _UNDESCRIBED
 
 

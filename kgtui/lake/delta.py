@@ -42,7 +42,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key of the partition day in deltalake's list of a table's files (`get_add_actions`)."""
+"""Key under which deltalake's list of files (`get_add_actions`) has the day of a file."""
 
 
 def load_deltalake() -> Any:
@@ -335,7 +335,7 @@ class RecordedTable:
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files that compaction or deletes replaced over an hour ago, and files of interrupted writes."""
+        """Remove files that were compacted or deleted over an hour ago, and files of interrupted writes."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

@@ -60,7 +60,7 @@ class RecorderLock:
         """Take the lock.
 
         Raises:
-            RefusedError: another process holds the lock; the message says its host and process id.
+            RefusedError: another process holds the lock; the message contains its host and process id.
             OSError: the lock file cannot be written.
         """
         while True:
@@ -118,7 +118,7 @@ class RecorderLock:
     def _refuse_living(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if the holder is alive on another machine.
 
-        Its modification time is checked, because file locks of other machines may not be visible here.
+        The modification time of the lock file is checked, because file locks of other machines may not be visible here.
         """
         foreign = before is not None and before.host != socket.gethostname()
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:

@@ -173,7 +173,7 @@ def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables as the recorder does, so that their rows are sorted, which replay needs."""
+    """Compact the recorded tables as the recorder does, because a replay is fast only if rows are sorted."""
     lock = RecorderLock(folder.lock)
     try:
         lock.take()

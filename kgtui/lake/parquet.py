@@ -27,7 +27,7 @@ BLOCK = 8_192
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that are written without dictionary encoding, which makes a lake a tenth smaller: few values repeat."""
+"""Columns that are written without dictionary encoding, because few values repeat. It makes lakes a tenth smaller."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
@@ -106,7 +106,7 @@ class CompactedFile:
 
 
 class _Block(NamedTuple):
-    """Consecutive Parquet row groups of a file.
+    """A block of a file, which consists of consecutive Parquet row groups.
 
     Attributes:
         first, last: smallest and largest group id in the block.
@@ -124,7 +124,7 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
-        if statistics is None or not statistics.has_min_max:  # they are missing if an id has more than 4,096 bytes
+        if statistics is None or not statistics.has_min_max:  # missing if a group id has more than 4,096 bytes
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -177,7 +177,7 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Text is decoded first, because otherwise each row group would get the whole dictionary.
+                # Convert to plain text first, because otherwise each row group would contain the whole dictionary.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
         path.unlink(missing_ok=True)  # repeated attempts on a full disk must not leave incomplete files

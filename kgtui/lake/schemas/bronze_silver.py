@@ -38,7 +38,7 @@ COMMITS = table(
 GROUP_EVENTS = table(
     "silver",
     "group_events",
-    "one change to a group that is not a committed offset",
+    "one record about a group or its members, except for committed offsets",
     ("record_partition", "record_offset"),
     *_RECORD,
     _GROUP,

@@ -93,5 +93,5 @@ class Table:
 def table(
     layer: Layer, name: str, about: str, key: tuple[str, ...], *columns: Column, partition: str | None = PARTITION
 ) -> Table:
-    """Define a table of a layer."""
+    """Return a table. Its columns need not be in a tuple."""
     return Table(name, about, key, columns, layer, partition)

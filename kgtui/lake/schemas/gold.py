@@ -103,7 +103,7 @@ LAG = table(
     Column(
         "steady_since",
         "timestamp",
-        "first poll after the newest gap between polls, or first poll of the recording",
+        "start of the time without gaps between polls that contains this minute",
         nullable=False,
     ),
     *_covered("the polls of this minute"),
@@ -128,8 +128,7 @@ HEALTH = table(
         "status",
         "string",
         "status of a partition: OK, WARN, STOP, STALL or REWIND; of a group: OK, WARN, ERR, or null if its offsets "
-        "were "
-        "not read",
+        "were not read",
     ),
     Column(
         "worst",
@@ -144,8 +143,7 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "end of the first window since which the status has never been OK, without gaps between polls; null if the "
-        "status is OK",
+        "end of the first window of the current series of windows whose status is not OK; null if the status is OK",
     ),
     Column(
         "lag",
@@ -161,9 +159,8 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, its commits divided by the commits that a status needs, at most 1; for a group, the fraction "
-        "of "
-        "its partitions in which this is 1",
+        "for a partition, its number of commits divided by that of a full commit window, at most 1; for a group, the "
+        "fraction of its partitions with a full commit window",
     ),
     Column(
         "commits",
@@ -185,7 +182,7 @@ HEALTH = table(
         "data from which the status was computed: `observed` (positions that polls saw) or `commits` (commits in "
         "silver)",
     ),
-    *_covered("the polls from which the status was computed"),
+    *_covered("the data from which the status was computed"),
 )
 
 CHURN = table(
@@ -199,7 +196,7 @@ CHURN = table(
     Column(
         "rebalances",
         "int",
-        "number of rebalances; a lower bound, because a poll does not see rebalances that end before it",
+        "number of rebalances; a lower bound, because polls miss rebalances that begin and end between two polls",
         nullable=False,
     ),
     Column("state_changes", "int", "number of changes of the group state; null if the hour was not recorded"),

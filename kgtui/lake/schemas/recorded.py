@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from kgtui.lake.schemas.definition import PARTITION, Column, Layer, Table, table
 
 LAYER: Layer = "recorded"
-"""Folder of these tables in a lake."""
+"""Folder of the recorded tables in a lake."""
 
 
 _ALWAYS = (
@@ -33,7 +33,7 @@ def _table(name: str, about: str, key: tuple[str, ...], *columns: Column) -> Tab
 
 POLLS = _table(
     "polls",
-    "one poll of the cluster, whose other rows were completely written",
+    "one poll of the cluster; its row is written after its rows in all other tables",
     ("poll",),
     Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
     Column("run", "string", "id of the run of the recorder", nullable=False),
@@ -135,7 +135,7 @@ PARTITIONS = _table(
 
 FAULTS = _table(
     "faults",
-    "one fault, which is the reason why a poll could not read something",
+    "one fault, the reason why a poll could not read something",
     ("group", "scope", "broker", "name"),
     Column(
         "scope",

@@ -86,7 +86,7 @@ def test_file_with_too_long_group_ids_has_one_block(tmp_path: Path, monkeypatch:
     assert members(file, [0]) == groups
 
 
-def test_parquet_row_groups_with_one_kafka_group_form_one_block(tmp_path: Path) -> None:
+def test_parquet_row_groups_that_share_a_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)

@@ -49,7 +49,7 @@ def test_arrow_schemas_match_the_table_definitions() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_all_tables_have_names_keys_and_arrow_schemas() -> None:
+def test_table_names_are_unique_and_keys_are_columns() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:
