@@ -99,7 +99,10 @@ def describe_break(error: BaseException) -> str:
 def explain_hang_up(address: Address, security: Security) -> str:
     """Explain why the server may have closed the connection without a response."""
     if security.tls is not None:
-        return f"{address} closed the connection during the TLS handshake; {ADVICE_USE_PLAINTEXT}"
+        return (
+            f"{address} closed the connection during the TLS handshake: the port may use plain text; "
+            f"{ADVICE_USE_PLAINTEXT}"
+        )
     return (
         f"{address} closed the connection without a response: the port may not be Kafka's, or it may require TLS; "
         f"{ADVICE_USE_TLS}"

@@ -72,7 +72,7 @@ class Pool:
         self.security = security
         self._addresses = [split_address(seed) for seed in self.seeds]
         if not self._addresses:
-            raise ConfigError("no bootstrap server is given: write host:port")
+            raise ConfigError("no bootstrap server is given: set at least one, as host:port")
         self._client_id = security.client_id or client_id
         self._transport: Transport | None = None
         self._view: ClusterView | None = None

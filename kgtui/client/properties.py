@@ -154,10 +154,10 @@ def parse_jaas(text: str) -> LoginModule:
     tokens = _tokens(text)
     kind, name = next(tokens)
     if kind != "word":
-        raise _mistake("it should begin with the class of a login module")
+        raise _mistake("the value should begin with the class of a login module")
     kind, flag = next(tokens)
     if kind != "word" or flag.lower() not in _FLAGS:
-        raise _mistake("after the class there should be `required`")
+        raise _mistake("the class should be followed by `required`")
     options: dict[str, Secret] = {}
     while True:
         kind, key = next(tokens)

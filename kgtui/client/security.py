@@ -106,7 +106,7 @@ def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
 
     text = properties.get(JAAS_KEY, "")
     if not text.strip():
-        raise ConfigError(f"{JAAS_KEY} is missing: it holds the user name and password for the login")
+        raise ConfigError(f"{JAAS_KEY} is missing: set it to a login module with user name and password")
     module = parse_jaas(text)
     if module.short_name not in _MODULES:
         raise ConfigError(

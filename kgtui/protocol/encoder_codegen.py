@@ -81,9 +81,10 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate the checks of the fields that this version does not have.
+        """Generate the code that checks the fields that this version does not have.
 
-        Such a field must have its default value, unless the schema marks the field as ignorable.
+        It raises an error if such a field has another value than its default. Fields that the schema marks as ignorable
+        are not checked.
         """
         for field in struct.absent(self.version):
             if field.ignorable:

@@ -190,7 +190,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 def not_in_version(message: str, field: str) -> EncodeError:
     """Build the error for a field that this version does not have, and whose value must not be dropped."""
-    return EncodeError(f"{message} has no {field} in this version, and it may not be left out")
+    return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:

@@ -64,7 +64,7 @@ def test_every_record_is_encoded_to_the_original_bytes(written: Written) -> None
         assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
 
 
-def test_every_record_type_occurs(written: Written) -> None:
+def test_every_record_type_is_among_the_records(written: Written) -> None:
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
     types = TYPES[written.live.version]

@@ -64,7 +64,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_the_next_runner_starts_after_a_failure_or_the_head_start() -> None:
+async def test_the_next_runner_starts_after_a_failure_or_a_pause() -> None:
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
@@ -115,7 +115,7 @@ async def test_cancellation_cancels_every_runner() -> None:
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
+async def test_all_of_returns_ordered_results_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -49,7 +49,7 @@ async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, s
 
 
 @pytest.mark.parametrize("host", INVALID_HOSTS)
-async def test_a_broker_with_an_invalid_host_is_a_fault_of_that_broker(host: str) -> None:
+async def test_an_invalid_host_is_a_fault_of_its_broker_only(host: str) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, 9092)
         groups, faults = await listed(fake)
@@ -59,7 +59,7 @@ async def test_a_broker_with_an_invalid_host_is_a_fault_of_that_broker(host: str
 
 @pytest.mark.parametrize("port", [-(2**31), -1, 0, 65536, 2**31 - 1])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_a_broker_with_an_invalid_port_is_a_fault_of_that_broker(host: str, port: int) -> None:
+async def test_an_invalid_port_is_a_fault_of_its_broker_only(host: str, port: int) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, port)
         groups, faults = await listed(fake)

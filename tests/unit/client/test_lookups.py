@@ -138,7 +138,7 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_leaders_are_looked_up_again_after_a_failure_with_growing_pauses() -> None:
+async def test_leaders_are_looked_up_after_failures_with_growing_pauses() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"a": {0: 1, 1: 2}, "b": {0: 1}}
         await pool.find_leaders(["a", "b"], timeout=5)

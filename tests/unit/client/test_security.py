@@ -160,10 +160,10 @@ def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "it should begin with the class of a login module"),
-        ('"x"', "it should begin with the class of a login module"),
-        ("Module", "after the class there should be `required`"),
-        ('hunter2 username="u";', "after the class there should be `required`"),
+        ("", "the value should begin with the class of a login module"),
+        ('"x"', "the value should begin with the class of a login module"),
+        ("Module", "the class should be followed by `required`"),
+        ('hunter2 username="u";', "the class should be followed by `required`"),
         ('Module required password="a"hunter2=b";', "a quote is not closed"),
         ('Module required password="a"hunter2=1;', "the value of an option should be in double quotes"),
         ('Module required password="hunter2"', "there is no semicolon at the end"),

@@ -79,7 +79,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, the string "null" is the default null. Kafka's generator ignores a JSON null.
+    # In Kafka's schemas, a default of null is the string "null". A JSON null means that there is no default.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"

@@ -143,7 +143,7 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_long_id_that_looks_like_a_cached_row_is_decoded() -> None:
+def test_a_long_id_similar_to_a_cached_row_is_decoded() -> None:
     """The length of the id takes two bytes. If the decoder read only one, the rest would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -190,7 +190,7 @@ def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_rows_that_only_look_equally_long_are_read_one_by_one() -> None:
+def test_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
     """Rows differ in length, but metadata has the expected length byte at the positions that the decoder checks."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

@@ -79,7 +79,7 @@ def test_a_truncated_header_is_a_decode_error() -> None:
         decode_request_header(bytes.fromhex("001000050000000100026162") + b"\xff" * Random(1).randint(6, 9))
 
 
-def test_a_client_id_that_is_too_long_is_an_encode_error() -> None:
+def test_an_invalid_client_id_is_an_encode_error() -> None:
     with pytest.raises(EncodeError):
         encode_request_header(LIST_GROUPS, 5, 1, "x" * 40_000)
     with pytest.raises(EncodeError):
