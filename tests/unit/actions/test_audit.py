@@ -59,9 +59,9 @@ def killed(folder: StateFolder) -> StateFolder:
 
 
 async def test_next_start_logs_the_outcome_of_a_killed_process(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The group is gone.
+    """The group no longer exists, so the outcome is logged as a deletion that was found later.
 
-    The logged outcome has the mark for results of a later check. The cluster is asked only once.
+    After that, the deletion is not checked again.
     """
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None

@@ -1,4 +1,4 @@
-"""Tests of the execution of a deletion: order of its steps, changes of the group meanwhile, and files left on disk."""
+"""Tests of the execution of a deletion: the order of the steps, groups that change meanwhile, and files on disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Change the cluster right before it answers the nth call of this method."""
+    """Call `act`, which changes the cluster, right before the scripted cluster responds to the nth call of `call`."""
     asked = admin._record_call
     seen = 0
 
@@ -198,7 +198,7 @@ async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, fol
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_lost_response_of_a_successful_deletion_is_verified(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The request is sent only once. Afterwards, the cluster is asked whether the group still exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -214,7 +214,7 @@ async def test_lost_answer_of_a_successful_deletion_is_verified(admin: ScriptedA
     assert len(sends(admin)) == 1
 
 
-async def test_lost_answer_for_an_existing_group_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_lost_response_for_an_existing_group_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The broker may still execute the request, so the backup is kept and no final outcome is logged."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -254,9 +254,10 @@ async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: Scri
 
 
 async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The state `Dead` from an old describe RPC proves nothing.
+    """Without a complete list, the outcome is unknown.
 
-    A list from which one broker is missing proves nothing either.
+    The state `Dead` from an old describe RPC does not prove that the group no longer exists. A list that lacks the
+    groups of one broker does not prove it either.
     """
     describe = admin.describe_groups
 

@@ -82,10 +82,10 @@ async def test_plan_has_one_line_per_group_in_order(admin: ScriptedAdmin) -> Non
     ]
 
 
-async def test_dead_from_an_old_describe_is_refused(admin: ScriptedAdmin) -> None:
+async def test_group_that_an_old_broker_reports_as_dead_is_refused(admin: ScriptedAdmin) -> None:
     """DescribeGroups before v6 reports `Dead` even for an active group of a newer type.
 
-    `Dead` therefore proves nothing.
+    The state `Dead` therefore does not prove that the group no longer exists.
     """
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
@@ -104,7 +104,7 @@ async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> 
     ] * 2
 
 
-async def test_group_with_unanswered_offsets_is_refused(admin: ScriptedAdmin) -> None:
+async def test_group_is_refused_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
     """If the broker does not answer, the group is refused. It does not count as a group without offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:

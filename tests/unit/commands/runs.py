@@ -1,4 +1,4 @@
-"""Runs command lines in this process on a scripted cluster, or in a process of their own."""
+"""Functions that run a command line in this process on a scripted cluster, or in another process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run `kgtui` in a process of its own, and return the completed process.
+    """Run `kgtui` in another process, and return the completed process.
 
     Args:
         words: the arguments.

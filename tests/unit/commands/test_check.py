@@ -1,4 +1,4 @@
-"""`kgtui check`: which groups are watched, output, and exit codes."""
+"""Tests of `kgtui check`: which groups are watched, what is printed, and the exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A clock that only `sleep_until` advances; each step calls the functions in `happens` to change the cluster."""
+    """A clock that `sleep_until` advances without waiting.
+
+    Attributes:
+        steps: duration of each call of `sleep_until`, in seconds.
+        happens: functions that change the cluster. Each is called with the number of the step after every step.
+    """
 
     def __init__(self) -> None:
         self.time = 1_000_000.0
@@ -95,12 +100,12 @@ def test_bad_groups_are_printed_and_an_error_fails_the_check(run: Callable[..., 
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_all_prints_ok_groups_too(run: Callable[..., Completed]) -> None:
+def test_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_expected_loss_by_retention_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
+def test_time_until_unread_records_expire_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
     assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
@@ -109,7 +114,9 @@ def test_expected_loss_by_retention_is_reported(admin: ScriptedAdmin, run: Calla
     assert (loss["basis"], loss["at_most"]) == ("retention", True)
 
 
-def test_expected_expiry_of_offsets_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
+def test_time_until_offsets_of_an_empty_group_expire_is_reported(
+    admin: ScriptedAdmin, run: Callable[..., Completed]
+) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
     admin.topic_retention = Retention({}, 7_200.0)
     assert "offsets may expire in at most 1 h 58 min" in run("check", "left", "--all").out
@@ -149,13 +156,13 @@ def test_unreadable_retention_is_reported_and_does_not_fail_the_check(
         (("check", "--filter", "verdict:stop"), 1),
     ],
 )
-def test_exit_code_depends_on_worst_verdict_and_filter(
+def test_exit_code_depends_on_verdicts_options_and_filter(
     run: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert run(*words).code == code
 
 
-def test_groups_are_read_at_start_at_every_interval_and_at_end(
+def test_groups_are_read_at_start_at_each_interval_and_at_end(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -181,11 +188,11 @@ def test_verdict_terms_of_the_filter_apply_after_the_watch(run: Callable[..., Co
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
 
 
-def test_groups_are_sorted_by_their_last_read(run: Callable[..., Completed]) -> None:
+def test_sort_term_uses_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_short_watch_reports_undecided_verdicts(run: Callable[..., Completed]) -> None:
+def test_short_watch_reports_verdicts_that_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -249,7 +256,7 @@ def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., 
     ]  # fmt: skip
 
 
-def test_silent_broker_makes_the_result_partial(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_result_is_partial_if_a_broker_does_not_respond(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
     ran = run("check", "--all", "queue,fine")
     assert ran.code == 1
@@ -271,7 +278,7 @@ def test_unreadable_group_has_no_verdict(run: Callable[..., Completed], admin: S
 def test_unknown_lag_makes_the_result_partial(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """A topic that must not be described, so that the verdict on the group is unknown."""
+    """The user may not describe the topic, so the lag and therefore the verdict on the group are unknown."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
@@ -282,7 +289,7 @@ def test_unknown_lag_makes_the_result_partial(
     assert "no verdict where the lag is unknown: forbidden" in ran.err
 
 
-def test_failed_read_is_tolerated_and_no_rate_spans_it(
+def test_failed_read_does_not_fail_the_check_but_resets_the_trend(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
@@ -300,7 +307,7 @@ def test_failed_read_is_tolerated_and_no_rate_spans_it(
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_deleted_group_is_gone_and_does_not_fail_the_check(
+def test_group_deleted_during_the_watch_does_not_fail_the_check(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -314,7 +321,7 @@ def test_deleted_group_is_gone_and_does_not_fail_the_check(
     assert ran.out.rstrip().endswith("the group no longer exists")
 
 
-def test_fault_of_a_deleted_group_is_dropped(
+def test_fault_of_a_group_is_dropped_when_the_group_is_deleted(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -330,7 +337,9 @@ def test_fault_of_a_deleted_group_is_dropped(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_slow_read_is_not_started_twice(run: Callable[..., Completed], admin: ScriptedAdmin, script: Script) -> None:
+def test_no_second_read_starts_while_a_slow_read_is_running(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+) -> None:
     gate = asyncio.Event()
 
     def hold(step: int) -> None:
@@ -342,11 +351,11 @@ def test_slow_read_is_not_started_twice(run: Callable[..., Completed], admin: Sc
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # One read at the start, one that takes four steps, and one in each of the three steps after it.
+    # One read at the start, a slow read that takes four steps, and one read in each of the three remaining steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_flapping_and_members_behind_are_reported(
+def test_rebalances_and_members_with_an_old_epoch_are_reported(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -368,13 +377,15 @@ def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], ad
     assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
 
 
-def test_empty_cluster_passes(run: Callable[..., Completed], admin: ScriptedAdmin, script: Script) -> None:
+def test_cluster_without_groups_passes_the_check(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+) -> None:
     admin.groups.clear()
     ran = run("check")
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_terminal_shows_start_and_number_of_verdicts(
+def test_terminal_shows_the_duration_and_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -406,7 +417,7 @@ def test_wrong_options_exit_with_2_and_print_one_line(
     assert message in ran.err
 
 
-async def test_clock_never_goes_back_nor_waits_for_the_past() -> None:
+async def test_clock_neither_goes_back_nor_waits_for_a_past_time() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

@@ -1,4 +1,4 @@
-"""`kgtui check` on simulated clusters with an accelerated clock, and as a process of its own."""
+"""Tests of `kgtui check` on simulated clusters with an accelerated clock, in this process and in another one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedClock:
-    """The clock of a simulated cluster; waiting advances it at once."""
+    """The clock of a simulated cluster. `sleep_until` advances it at once, without waiting."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._cluster = cluster
@@ -51,7 +51,7 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """Run a check with simulated time, and return its JSON."""
+    """Run a check with simulated time, and return its JSON with the exit code and the messages on stderr."""
     args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
     args.seconds, args.interval = seconds, interval
     clock: Any = SimulatedClock(cluster)
@@ -76,13 +76,13 @@ CAUSES = {
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # A group that reduces a large lag.
+    # Groups whose large lag falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # Groups that are too slow.
+    # Groups that commit, but whose lag does not fall.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Groups that commit nothing, with members and without.
+    # Groups with unread records that commit nothing, some with members and some without.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
-    # Groups without anything to judge.
+    # Groups without offsets.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
 }
 
@@ -102,7 +102,7 @@ async def test_verdicts_match_the_behavior_of_the_scenario(
     assert groups["payments.settle"]["loss"] is None
     assert groups["payments.settle"]["time_lag"]["seconds"] < 15
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
-    # The lag of 180,000 records falls to 0 in 10 minutes, of which 2 have passed.
+    # The lag of 180,000 records falls to 0 in 10 minutes, and 2 of these minutes have passed.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]
@@ -111,7 +111,9 @@ async def test_verdicts_match_the_behavior_of_the_scenario(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_short_watch_reports_undecided_groups(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_short_watch_reports_verdicts_that_are_not_final(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
     found = await checked(company, capfd, names, seconds=15.0)
     undecided = {row["group"]: [one["verdict"] for one in row["undecided"]] for row in found["groups"]}
@@ -119,10 +121,10 @@ async def test_short_watch_reports_undecided_groups(company: Simulator, capfd: p
     assert found["code"] == 0
 
 
-async def test_healthy_groups_are_ok_at_every_time_of_day(
+async def test_healthy_groups_are_ok_at_any_traffic_and_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Traffic rises and falls over four minutes, and reads fall anywhere between two commits."""
+    """The traffic rises and falls within four minutes, and the reads are not aligned with the commits."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):
@@ -131,7 +133,7 @@ async def test_healthy_groups_are_ok_at_every_time_of_day(
         assert found["code"] == 0
 
 
-async def test_silent_broker_affects_only_its_own_groups(
+async def test_unresponsive_broker_affects_only_its_own_groups(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
@@ -143,7 +145,7 @@ async def test_silent_broker_affects_only_its_own_groups(
 
 
 class SimulatedRecording:
-    """Advances simulated time between the polls of a recorder, and stops it after the last one."""
+    """Advances simulated time between the polls of a recorder, and stops the recorder after the last poll."""
 
     def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:
         self._cluster, self._admin, self._left = cluster, admin, polls
@@ -162,10 +164,10 @@ class SimulatedRecording:
         await self.look()
 
 
-async def test_recording_gets_the_same_verdicts_as_a_watch(
+async def test_recording_gets_the_same_verdicts_as_the_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A recording of two minutes at 5 s, and a watch that reads at the same times."""
+    """The recording has a poll every 5 s for two minutes, like the reads of the cluster in the test above."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         film = SimulatedRecording(company, admin, polls=25)
@@ -193,7 +195,7 @@ async def test_recording_gets_the_same_verdicts_as_a_watch(
 
 @asynccontextmanager
 async def accelerated_cluster() -> AsyncIterator[Simulator]:
-    """A simulated cluster on which a second takes 50 ms."""
+    """Run a simulated cluster whose clock advances by 1 s every 50 ms."""
     async with Simulator(clock=ManualClock()) as cluster:
 
         async def hurry() -> None:
@@ -240,7 +242,7 @@ async def test_exit_code_of_the_process_follows_the_verdict() -> None:
     assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
 
 
-async def test_unreachable_cluster_exits_with_3_wrong_option_with_2() -> None:
+async def test_unreachable_cluster_exits_with_3_and_wrong_option_with_2() -> None:
     nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
     assert (nowhere[0], nowhere[1]) == (3, "")
     assert (await kgtui("check", "--for", "never"))[0] == 2

@@ -1,4 +1,4 @@
-"""`kgtui check --lake`: the time before a recorded poll is judged like a watch."""
+"""Tests of `kgtui check --lake`: the polls before a point in time are judged like the reads of a cluster."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLLS = 31
-"""Five minutes, a poll every 10 s."""
+"""Number of polls in the recording, which has a poll every 10 s for five minutes."""
 
 HOUR, DAY = 3_600.0, 86_400.0
 
 STOPS = 12
-"""The poll after which `stuck` commits no more."""
+"""Number of the last poll that reads a new offset of the group `stuck`."""
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return a healthy group, a slow group, and a group that stops after two minutes, at a time of the recording."""
+    """Return the result of one poll. The group `stuck` stops committing after poll `STOPS`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -95,13 +95,13 @@ def test_end_of_the_recording_is_judged_by_default(check: Callable[..., Complete
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_any_time_is_judged_by_the_polls_before_it(check: Callable[..., Completed]) -> None:
-    """The polls are in several keyframes, some of which are compacted."""
+def test_verdict_at_a_time_uses_the_polls_before_it(check: Callable[..., Completed]) -> None:
+    """The recording has several keyframes, and some of its files are compacted."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_short_time_reports_undecided_verdicts(check: Callable[..., Completed]) -> None:
+def test_short_period_reports_verdicts_that_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
@@ -123,7 +123,9 @@ def test_short_time_reports_undecided_verdicts(check: Callable[..., Completed]) 
         (("--interval", "5s"), 2),
     ],
 )
-def test_exit_codes_equal_those_of_a_watch(check: Callable[..., Completed], words: tuple[str, ...], code: int) -> None:
+def test_exit_codes_are_the_same_as_for_a_cluster(
+    check: Callable[..., Completed], words: tuple[str, ...], code: int
+) -> None:
     assert check(*words).code == code
 
 
@@ -147,10 +149,10 @@ def test_missing_part_of_the_recording_is_reported(check: Callable[..., Complete
     assert (ran.code, ran.err) == (0, "kgtui: of the 1 h before this time, only 5 min were recorded\n")
 
 
-def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
+def test_time_until_records_expire_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # The oldest record has been unread for at least the two minutes judged; the topic keeps it for an hour.
+    # The oldest record has been unread for the whole two minutes of the check, and the topic keeps it for an hour.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")
@@ -163,7 +165,7 @@ def test_expected_loss_uses_the_recorded_retention(check: Callable[..., Complete
     )
 
 
-def test_no_rate_spans_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_trend_uses_only_the_polls_after_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gap")
     for poll in (*range(6), *range(9, 12)):
         recording.poll(state_at(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
@@ -187,7 +189,7 @@ def test_unreadable_groups_make_the_result_partial(tmp_path: Path, check: Callab
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_deleted_group_is_gone(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_deleted_group_is_found_only_before_its_deletion(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -197,6 +199,6 @@ def test_deleted_group_is_gone(tmp_path: Path, check: Callable[..., Completed]) 
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_at_without_lake_is_rejected(capfd: pytest.CaptureFixture[str]) -> None:
+def test_option_at_without_lake_is_rejected(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -1,4 +1,4 @@
-"""The entry point: exit codes, one line per error, no traceback, and no unneeded imports."""
+"""Tests of the entry point: exit codes, one line per error, no traceback, and no unneeded imports."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def heavy_imports_of(*words: str) -> set[str]:
-    """Return which large modules a command line imports."""
+def modules_loaded_by(*words: str) -> set[str]:
+    """Return the names of all modules that are loaded after a command line has been run in a new process."""
     code = (
         "import sys; from kgtui.cli import main\n"
         f"try: main({list(words)!r})\n"
@@ -44,14 +44,14 @@ HEAVY = {"textual", "aiokafka", "asyncio", "re2", "rich", "rich_argparse", "shta
 
 
 def test_version_and_help_import_no_large_module() -> None:
-    assert not heavy_imports_of("--version") & (HEAVY | {"argparse"})
-    assert not heavy_imports_of("--help") & HEAVY
-    assert not heavy_imports_of("groups", "--help") & (HEAVY | {"argparse"})
-    assert not heavy_imports_of("ls", "--help") & (HEAVY - {"asyncio"})
+    assert not modules_loaded_by("--version") & (HEAVY | {"argparse"})
+    assert not modules_loaded_by("--help") & HEAVY
+    assert not modules_loaded_by("groups", "--help") & (HEAVY | {"argparse"})
+    assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
 def test_plain_ls_imports_neither_screen_nor_filter_language() -> None:
-    loaded = heavy_imports_of("ls", "--bootstrap-server", "127.0.0.1:1")
+    loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
     assert not loaded & {
@@ -63,9 +63,9 @@ def test_plain_ls_imports_neither_screen_nor_filter_language() -> None:
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_only_the_connection_of_aiokafka_is_imported() -> None:
-    """Its consumer and producer take longer to import than everything that kgtui needs of it."""
-    loaded = heavy_imports_of("ls", "--bootstrap-server", "127.0.0.1:1")
+def test_only_the_connection_module_of_aiokafka_is_imported() -> None:
+    """Importing the consumer and the producer of aiokafka takes longer than importing the modules that kgtui needs."""
+    loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
@@ -116,7 +116,7 @@ def test_completion_script_has_every_command_and_option(shell: str, capsys: pyte
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # shtab's tcsh script knows the options of the program only.
+    # shtab's script for tcsh contains the options of kgtui itself, but not the options of commands.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 
@@ -151,7 +151,7 @@ def test_unreachable_cluster_exits_with_3_and_names_addresses(capsys: pytest.Cap
         (ConnectError("a\nb \x1b[31m", broker=1), 1, r"kgtui: a\nb \x1b[31m"),
     ],
 )
-def test_errors_print_one_escaped_line(
+def test_each_error_prints_one_line_without_control_characters(
     error: Exception, code: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_args: object) -> int:
@@ -210,7 +210,7 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(
 
 
 def test_closed_pipe_exits_with_141_and_prints_nothing() -> None:
-    """As in `kgtui … | head`: no message, no traceback, and the exit code of a program that SIGPIPE ended."""
+    """`kgtui … | head` prints no message and no traceback, and exits with the code of a program killed by SIGPIPE."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -219,7 +219,7 @@ def test_closed_pipe_exits_with_141_and_prints_nothing() -> None:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ascii_terminal_gets_ascii_marks() -> None:
+def test_ascii_terminal_gets_ascii_instead_of_symbols() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)

@@ -1,4 +1,4 @@
-"""`kgtui clusters`: configured clusters are listed without secrets."""
+"""Tests of `kgtui clusters`: the configured clusters are listed without secrets."""
 
 from __future__ import annotations
 

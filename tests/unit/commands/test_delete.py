@@ -1,4 +1,4 @@
-"""`kgtui delete`, `backups` and `audit` in this process, on a scripted cluster."""
+"""Tests of `kgtui delete`, `kgtui backups` and `kgtui audit` on a scripted cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
-    """The cluster that every command connects to: two groups are Empty, one is live."""
+    """Let every command connect to a scripted cluster, in which two groups are Empty and `live` has a member."""
     scripted = ScriptedAdmin()
     scripted.add("idle-a", state="Empty", lag=5)
     scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)
@@ -46,12 +46,12 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StateFolder:
-    """The state folder, for backups and the audit log."""
+    """Return the state folder, which contains the backups and the audit log."""
     return StateFolder(tmp_path / "state")
 
 
 class Terminal(io.StringIO):
-    """Standard input that is a terminal, with the lines that a user types."""
+    """A stream that claims to be a terminal. As stdin, it contains the lines that a user types."""
 
     def isatty(self) -> bool:
         return True
@@ -59,7 +59,10 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that sets the lines typed; stderr is a terminal as well."""
+    """Return a function that makes stdin and stderr terminals, with the lines that the user types as arguments.
+
+    The function returns stderr.
+    """
     screen = Terminal()
 
     def typed(*lines: str) -> Terminal:
@@ -75,10 +78,10 @@ def sent(admin: ScriptedAdmin) -> list[str]:
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
-def test_yes_and_expect_delete_without_a_terminal(
+def test_options_yes_and_expect_replace_the_confirmation(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Plan and results are on stdout, and backups and audit log are written."""
+    """The plan and the results are printed on stdout, and the backups and the audit log are written."""
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     out = capsys.readouterr().out
     assert "offsets of 1 partition in 1 topic" in out
@@ -113,7 +116,7 @@ def test_unconfirmed_delete_exits_with_4_and_sends_nothing(
 def test_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Read-only by configuration or by environment variable."""
+    """A cluster is read-only if the configuration or an environment variable says so."""
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
@@ -140,9 +143,7 @@ def test_dry_run_prints_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_refused_groups_do_not_keep_others_from_deletion(
-    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_groups_are_deleted_if_one_is_refused(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
     assert "Stable with 1 member" in capsys.readouterr().out
@@ -156,7 +157,7 @@ def test_failed_deletion_exits_with_1(admin: ScriptedAdmin) -> None:
 def test_group_option_deletes_exactly_the_named_groups(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also an id that would be a filter expression. A missing group is refused with a reason."""
+    """The id may look like a filter term. A group that does not exist is refused."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -165,7 +166,7 @@ def test_group_option_deletes_exactly_the_named_groups(
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])
-def test_options_that_could_select_every_group_are_rejected(admin: ScriptedAdmin, words: list[str]) -> None:
+def test_delete_without_a_valid_selection_is_rejected(admin: ScriptedAdmin, words: list[str]) -> None:
     assert cli.main(["delete", *words]) == 2
     assert admin.calls == []
 
@@ -176,7 +177,7 @@ def test_filter_before_the_command_restricts_the_deletion(admin: ScriptedAdmin) 
     assert sent(admin) == ["idle-b"]
 
 
-def test_groups_that_cannot_be_read_are_reported_and_kept(
+def test_groups_that_cannot_be_read_are_reported_and_not_deleted(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
@@ -191,7 +192,7 @@ def test_groups_that_cannot_be_read_are_reported_and_kept(
     ]
 
 
-def test_no_matching_group_exits_with_0_without_a_question(
+def test_no_matching_group_exits_with_0_without_a_confirmation(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "nothing-like-this"]) == 0
@@ -208,7 +209,7 @@ def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "2 ", "3"])
 def test_wrong_confirmation_is_refused(admin: ScriptedAdmin, terminal: Any, typed: str) -> None:
-    """For several groups only their number is accepted. End of input is no confirmation."""
+    """For several groups, only the number of groups is accepted. The end of the input does not confirm the deletion."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -225,7 +226,7 @@ def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin, term
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A second text on a terminal, or the option `--irreversible`."""
+    """The user types a second text on a terminal, or passes `--irreversible`."""
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4
@@ -263,7 +264,7 @@ def test_json_is_one_document_with_plan_and_results(
 def test_control_characters_in_ids_are_escaped(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the plan, the results, backups and the audit log."""
+    """Control characters are escaped in the plan, the results, the list of backups, and the audit log."""
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0
@@ -293,7 +294,7 @@ def test_unfinished_deletion_is_checked_by_the_next_delete(
 def test_backups_are_listed_and_shown(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The list, one backup with the command that restores it, JSON, and an incomplete file."""
+    """A single backup is shown with the command that restores it. An incomplete backup is reported."""
     assert cli.main(["backups"]) == 0
     assert "there are no backups" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -317,10 +318,10 @@ def test_backups_are_listed_and_shown(
     assert "incomplete" in capsys.readouterr().err
 
 
-def test_audit_log_is_listed_filtered_and_checked(
+def test_audit_log_is_listed_and_damaged_lines_are_counted(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Damaged lines are counted."""
+    """A damaged line makes the exit code 1."""
     assert cli.main(["audit"]) == 0
     assert "no matching entry" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -340,7 +341,7 @@ def test_audit_log_is_listed_filtered_and_checked(
 def test_delete_connects_once(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Otherwise warnings about the client properties would be printed twice."""
+    """With a second connection, warnings about the client properties would be printed twice."""
     opened = []
 
     @asynccontextmanager
@@ -355,7 +356,7 @@ def test_delete_connects_once(
 
 
 def test_ctrl_c_at_the_confirmation_exits_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not only after the line is entered; and nothing is sent."""
+    """Ctrl-C does not wait until a line is entered, and no request is sent."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""`kgtui insights`: output, filters and exit codes."""
+"""Tests of `kgtui insights`: output, filters and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", incidents())
 
 
-def test_findings_are_printed_by_urgency_with_advice(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_findings_are_printed_with_advice_most_urgent_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -55,7 +55,9 @@ def test_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
     assert " ".join(narrow.split()) == " ".join(wide.split())
 
 
-def test_full_disk_is_reported(lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_output_to_a_full_disk_is_reported(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     class Full(io.StringIO):
         def write(self, _: str) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")

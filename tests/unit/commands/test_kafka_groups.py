@@ -1,4 +1,4 @@
-"""`kgtui groups`: intended differences from Kafka's script, and its rules, without a Java process."""
+"""Tests of `kgtui groups`: rules of Kafka's script that it follows, and intended differences. No test starts Java."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_options_are_parsed_like_jopt_simple() -> None:
         (["-xyz"], "x is not a recognized option"),
     ],
 )
-def test_wrong_options_have_messages_of_the_script(words: list[str], message: str) -> None:
+def test_wrong_options_give_the_messages_of_kafkas_script(words: list[str], message: str) -> None:
     with pytest.raises(KafkaOptionError) as caught:
         read_options(words, OPTIONS)
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
@@ -84,7 +84,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_options_select_groups_like_the_script(words: list[str], kept: str) -> None:
+def test_options_select_groups_like_kafkas_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
@@ -92,7 +92,7 @@ def test_options_select_groups_like_the_script(words: list[str], kept: str) -> N
     )
 
 
-async def test_groups_of_other_brokers_are_printed_if_one_fails() -> None:
+async def test_groups_of_other_brokers_are_listed_if_one_broker_fails() -> None:
     admin = ScriptedAdmin()
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)
@@ -110,7 +110,7 @@ async def test_failure_of_all_brokers_is_an_error() -> None:
         await list_all_groups(admin)
 
 
-async def test_loading_broker_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_to_a_loading_broker_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []
@@ -129,7 +129,7 @@ async def test_loading_broker_is_asked_again(monkeypatch: pytest.MonkeyPatch) ->
     assert len(asked) == 9
 
 
-def test_ids_are_escaped_on_terminals_only() -> None:
+def test_group_ids_are_escaped_only_on_terminals() -> None:
     row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
     assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]

@@ -1,4 +1,4 @@
-"""`kgtui lake`: output, exit codes and rejected options."""
+"""Tests of `kgtui lake`: output, exit codes and rejected options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """A lake with one recorded poll."""
+    """Return the path of a lake with one recorded poll."""
     recording = RecordingBuilder(tmp_path / "lake")
     recording.poll(poll_of(), START)
     recording.flush()
@@ -97,7 +97,7 @@ def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: 
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_keep_takes_a_default_a_layer_or_a_table() -> None:
+def test_option_keep_accepts_rules_for_all_tables_layers_and_tables() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):
@@ -115,5 +115,5 @@ def test_bytes_are_formatted_with_decimal_units(count: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_counts_are_formatted_in_few_characters(amount: float, text: str) -> None:
+def test_large_counts_are_shortened_with_a_unit(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -1,4 +1,4 @@
-"""The log file: private, without secrets, and the only place that records go to."""
+"""Tests of the log file: it is private and contains no secrets, and log records are written nowhere else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def test_log_file_is_private_escaped_and_without_secrets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_log_file_is_private_and_has_no_secrets_or_control_characters(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = start_log(debug=True)
     assert path == folder / "kgtui.log"
     logging.getLogger("kgtui.x").debug("login with sasl.password=%s as \x1b[31m%s", "hunter2", "me")

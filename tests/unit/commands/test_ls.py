@@ -1,4 +1,4 @@
-"""`kgtui ls`: requests sent to the cluster, output, and exit codes."""
+"""Tests of `kgtui ls`: requests that are sent to the cluster, output, and exit codes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_lag_reads_offsets_and_log_ends_once(run: Callable[..., Completed], admi
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # Connect has no offsets; share partitions need no log end.
+    # Connect groups have no offsets. For share groups, the brokers report the lag, so no log ends are read.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]
@@ -113,7 +113,7 @@ def test_wide_format_reads_members(run: Callable[..., Completed]) -> None:
     assert "127.0.0.1:9092 (1)" in ran.out
 
 
-def test_silent_broker_makes_the_list_partial(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_list_is_partial_if_a_broker_does_not_respond(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
     ran = run("ls")
     assert ran.code == 1
@@ -135,13 +135,15 @@ def test_forbidden_offsets_are_shown_as_unknown(run: Callable[..., Completed], a
     assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
     row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
     assert (row["lag"], row["lag_unknown"]) == (None, None)
-    # The lag is unknown, so a filter on the lag must not select the group, and must report that it could not decide.
+    # The lag is unknown, so no filter on the lag selects the group, whether the term is negated or not.
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_lag_is_at_least_if_some_partitions_are_unknown(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_lag_is_a_lower_bound_if_some_partitions_are_unknown(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
     admin.shares["queue"] += (ShareOffset("t-queue", 1, 5), ShareOffset("t-queue", 2, None))
     admin.bounds["t-idle", 1] = PartitionBounds(0, 50)
@@ -153,7 +155,7 @@ def test_lag_is_at_least_if_some_partitions_are_unknown(run: Callable[..., Compl
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_faults_of_one_kind_share_a_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_groups_with_the_same_error_share_one_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     for group in ("pay", "idle"):
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
@@ -161,14 +163,14 @@ def test_faults_of_one_kind_share_a_line(run: Callable[..., Completed], admin: S
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_filter_term_that_needs_the_screen_is_reported(run: Callable[..., Completed]) -> None:
+def test_message_about_the_term_empty_names_the_screen(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (0, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: needs the screen" in ran.err
 
 
-def test_filter_by_verdict_points_to_check(run: Callable[..., Completed]) -> None:
+def test_message_about_a_verdict_term_names_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, [])
     assert "could not be applied to 4 of 4 groups" in ran.err

@@ -1,4 +1,4 @@
-"""`doctor`, `ls`, `show`, `groups` and `demo` with the real client on simulated clusters."""
+"""Tests of `kgtui doctor`, `ls`, `show`, `groups` and `demo` with the real client on simulated clusters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def company() -> Iterator[SimulatorProcess]:
-    """A simulated cluster in a process of its own."""
+    """Run a simulated cluster in another process."""
     with spawn(Options(groups=150)) as cluster:
         yield cluster
 
@@ -60,8 +60,8 @@ def test_show_groups_and_doctor_print_results(company: SimulatorProcess) -> None
     assert "ShareGroupDescribe" in done.stdout
 
 
-def test_closed_pipe_ends_a_watch_quietly(company: SimulatorProcess) -> None:
-    """As in `kgtui ls --watch 0.01 | head -1`."""
+def test_closed_pipe_ends_a_watch_without_a_message(company: SimulatorProcess) -> None:
+    """This happens in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -105,7 +105,7 @@ def test_demo_reports_a_port_in_use(company: SimulatorProcess) -> None:
 
 
 async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
-    """Return the JSON and the text of `kgtui diagnose`."""
+    """Return the JSON and the text of `kgtui doctor`."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)
@@ -123,7 +123,7 @@ async def test_doctor_reports_limitations_of_old_brokers() -> None:
     assert "no share groups" in text
 
 
-async def test_doctor_reports_a_silent_broker() -> None:
+async def test_doctor_reports_a_broker_that_does_not_respond() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
@@ -134,7 +134,7 @@ async def test_doctor_reports_a_silent_broker() -> None:
     assert 2 in [fault["broker"] for fault in found["faults"]]
 
 
-async def test_silent_broker_affects_only_its_own_groups() -> None:
+async def test_unresponsive_broker_affects_only_its_own_groups() -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin:

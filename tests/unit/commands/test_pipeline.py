@@ -1,4 +1,4 @@
-"""`kgtui pipeline`: wrong options, lakes and topics are reported before Spark is started."""
+"""Tests of `kgtui pipeline`: wrong options, lakes and topics are reported before Spark is started."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
-    """Run `kgtui pipeline`, check its exit code, and return what it prints to standard error."""
+    """Run `kgtui pipeline`, check the exit code, and return the text on stderr."""
     assert cli.main(["pipeline", *map(str, args)]) == code
     out, err = capsys.readouterr()
     assert out == ""
@@ -54,14 +54,16 @@ def test_lake_of_a_newer_format_version_is_rejected(capsys: pytest.CaptureFixtur
     assert "newer kgtui: its tables have version 99" in error_of(capsys, 2, "run", "--lake", tmp_path)
 
 
-def test_silent_broker_is_reported_and_no_lake_created(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_unreachable_cluster_is_reported_and_no_lake_is_created(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     args = ("run", "--lake", tmp_path / "lake", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
     assert "127.0.0.1:1" in error_of(capsys, 3, *args)
     assert not (tmp_path / "lake").exists()
 
 
 def test_run_without_any_source_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Otherwise a misspelled path would become an empty lake that is reported as up to date."""
+    """If it were accepted, a misspelled path would become an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message
@@ -133,9 +135,9 @@ class FakeAdmin:
     """An admin client of a cluster with one topic.
 
     Args:
-        leaders: leaders of the topic's partitions.
+        leaders: leaders of the partitions of the topic.
         bounds: partition → log start and log end offset.
-        faults: faults of every answer.
+        faults: faults in every response.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:

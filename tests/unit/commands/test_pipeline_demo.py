@@ -1,4 +1,4 @@
-"""`kgtui pipeline demo`: the recorded history, the steps of the command, and rejected options."""
+"""Tests of `kgtui pipeline demo`: the recorded history, the steps of the command, and rejected options."""
 
 from __future__ import annotations
 

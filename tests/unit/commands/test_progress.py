@@ -1,4 +1,4 @@
-"""`Progress`: one line that is redrawn on a terminal, and occasional lines elsewhere."""
+"""Tests of `Progress`: on a terminal, one line is redrawn; elsewhere, a line is printed every 10 s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kgtui record`, `kgtui replay`, and `ls` and `show` of a recording: signals, exit codes, messages."""
+"""Tests of `kgtui record`, `kgtui replay`, and of `ls` and `show` with a recording: signals, exit codes, messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start `kgtui record` in a process of its own."""
+    """Start `kgtui record` in another process."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -49,7 +49,7 @@ def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Po
 
 
 def wait_for(lake: Path, polls: int) -> None:
-    """Wait until the lake has a number of polls."""
+    """Wait until the lake has at least this number of polls."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -65,7 +65,7 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_signal_stops_the_recorder_after_a_flush(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The flush interval is one hour, so everything in the lake was written at the end."""
+    """The second recorder has a flush interval of one hour, so it writes all of its polls when it stops."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -82,7 +82,9 @@ def test_signal_stops_the_recorder_after_a_flush(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_exits_with_4_and_a_killed_one_is_reported(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_second_recorder_exits_with_4_and_a_killed_recorder_is_reported(
+    cluster: SimulatorProcess, tmp_path: Path
+) -> None:
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -190,10 +192,10 @@ def test_points_in_time_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
         time.tzset()
 
 
-def test_a_defect_of_the_monitor_ends_the_recorder_with_exit_code_70(
+def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without this, the recorder would go on without groups, and exit with code 0."""
+    """A recorder that ignored the crash would continue without groups, and exit with 0."""
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

@@ -1,4 +1,4 @@
-"""`kgtui report`: where the page is written, what it covers, and what is rejected."""
+"""Tests of `kgtui report`: where the page is written, which time it covers, and which options are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kgtui show`: groups in detail, and what could not be read."""
+"""Tests of `kgtui show`: groups are shown in detail, and data that could not be read is reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
     return runner(admin, monkeypatch, capfd)
 
 
-def test_groups_are_shown_once_in_the_order_given(run: Callable[..., Completed]) -> None:
+def test_groups_are_shown_once_in_the_given_order(run: Callable[..., Completed]) -> None:
     ran = run("show", "queue", "pay", "queue")
     assert (ran.code, ran.err) == (0, "")
     assert [line for line in ran.out.splitlines() if line and line[0] != " "] == ["queue", "pay"]

@@ -1,4 +1,4 @@
-"""How the screen is started: cluster, settings, and what is closed at the end."""
+"""Tests of how the screen is started: which cluster is opened, which settings apply, and what is closed at the end."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def test_demo_stops_when_the_screen_closes() -> None:
 
 
 def test_screen_without_terminal_is_rejected() -> None:
-    """As in a pipe, in cron, or with stderr redirected to a file, where the frames would be written."""
+    """There is no terminal in a pipe, in cron, or if stderr, on which Textual draws, is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -174,7 +174,7 @@ async def test_configured_clusters_can_be_opened_if_none_answers(folder: Path) -
 async def test_command_config_option_applies_to_the_first_cluster_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its password belongs to the cluster that it was given for; `--read-only` applies to all clusters."""
+    """The passwords in the file are not sent to other clusters. The option `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("no.such.key=1\n")
@@ -206,7 +206,7 @@ async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) ->
 
 
 async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the first frame shows groups; polling stops when the screen closes."""
+    """The first frame therefore shows groups. Polling stops when the screen closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:
