@@ -99,7 +99,7 @@ class KgtuiApp(CrashReportingApp):
         configured = self.session.theme or themes.DEFAULT
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
-    # Start and end
+    # Methods that start and end the app
 
     def on_load(self) -> None:
         """Apply the settings for times and marks before anything is drawn."""
@@ -181,7 +181,7 @@ class KgtuiApp(CrashReportingApp):
         """The folder in which crash reports are written."""
         return self.session.state_folder.crashes
 
-    # Keys that work everywhere
+    # Methods that handle keys which work on every screen
 
     async def on_event(self, event: events.Event) -> None:
         """Pass keys to `KeyOrder`, so that each key is handled completely before the next one."""
@@ -209,7 +209,7 @@ class KgtuiApp(CrashReportingApp):
         """End the app, as `q` does."""
         self.leave()
 
-    # Dialogs
+    # Methods that open dialogs and handle their results
 
     @on(DeleteRequested)
     def _delete_requested(self, message: DeleteRequested) -> None:
@@ -258,7 +258,7 @@ class KgtuiApp(CrashReportingApp):
         if old.close is not None:
             await old.close()
 
-    # A recording over the live screen
+    # Methods that show a recording over the live screen
 
     @on(RecordingOpened)
     def _recording_opened(self, message: RecordingOpened) -> None:

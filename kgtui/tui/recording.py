@@ -47,7 +47,7 @@ def missing_library() -> str:
 def why_not_recordable(session: Session) -> str | None:
     """Return why the cluster of a session cannot be recorded; None when it can."""
     if session.replay_position is not None:
-        return "this is a recording already"
+        return "this is a recording; only a live cluster can be recorded"
     if session.admin is None or session.monitor is None:
         return "no cluster is open; c opens one"
     library = missing_library()

@@ -119,7 +119,7 @@ def marks() -> Marks:
     return display_settings().marks
 
 
-# Text from a cluster
+# Functions that make text from a cluster safe for the screen
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
@@ -212,7 +212,7 @@ def pad(shown: str, width: int, *, right: bool = False) -> str:
     return blanks + shown if right else shown + blanks
 
 
-# Numbers
+# Functions that format numbers
 
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
@@ -265,7 +265,7 @@ def percent_of(part: int, whole: int) -> str:
     return f"{percent}%"
 
 
-# Time
+# Functions that format times and durations
 
 
 def age(seconds: float | None) -> str:
@@ -285,7 +285,7 @@ def ago(at: float | None) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Format a duration in milliseconds, such as `84 ms` or `1.4 s`. None is formatted as `–`."""
+    """Format a number of milliseconds as a duration, such as `84 ms` or `1.4 s`. None is formatted as `–`."""
     if value is None:
         return marks().none
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
@@ -317,7 +317,7 @@ def date(at: float | None) -> str:
     return marks().none if at is None else f"{to_datetime(at):%Y-%m-%d} {clock(at, offset=True)}"
 
 
-# States
+# Marks and color roles of group states
 
 
 def state_mark(state: str | None) -> str:

@@ -114,7 +114,7 @@ class Terminal:
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
-    # Typing
+    # Methods that send input to the terminal
 
     def start(self, *arguments: str) -> None:
         """Start the program, and return at once."""
@@ -149,7 +149,7 @@ class Terminal:
         """Change the size of the terminal."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
-    # Reading the screen
+    # Methods that read the terminal
 
     def screen(self) -> str:
         """Return the text on the screen, one line per row."""
@@ -202,7 +202,7 @@ class Terminal:
         """Return the index of the first row that contains a text."""
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
-    # The program that runs in the terminal
+    # Methods that control and check the program in the terminal
 
     def pid(self) -> int:
         """Return the process id of the program that was started."""
@@ -244,7 +244,7 @@ class Terminal:
         expected = {"echo", "icanon", "isig", "icrnl", "opost", "ixon"}
         assert expected <= modes, f"modes of the terminal that are off: {expected - modes}"
 
-    # tmux
+    # Private methods that call tmux
 
     def _prompt(self) -> str | None:
         lines = self.screen().rstrip("\n").split("\n")

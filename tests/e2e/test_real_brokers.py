@@ -81,7 +81,7 @@ def test_user_without_permissions_sees_the_permission_to_request(secure_broker: 
     assert terminal.status() == 0
 
 
-def test_team_user_sees_only_its_groups(secure_broker: Secure, terminal: Terminal) -> None:
+def test_user_of_a_team_sees_only_groups_of_the_team(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("team-a-live", PATIENCE)

@@ -95,6 +95,7 @@ def test_ids_with_markup_cause_no_requests_and_no_scripts(
 
 
 def test_request_counter_sees_requests_of_a_page(tmp_path: Path, browser: Browser, listener: RequestCounter) -> None:
+    """Without this check, a broken counter could hide the requests of a page with harmful ids."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)
@@ -107,5 +108,5 @@ def test_page_follows_the_color_scheme_of_the_browser(tmp_path: Path, browser: B
     assert top_left_color(browser.screenshot(page, "--blink-settings=preferredColorScheme=0")) == (0x14, 0x17, 0x1C)
 
 
-def test_page_has_mode_0600(tmp_path: Path) -> None:
+def test_report_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     assert os.stat(report_page(tmp_path)).st_mode & 0o777 == 0o600

@@ -56,7 +56,7 @@ def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Pat
     terminal.wait_for("customers.sync")
 
 
-def test_filter_is_typed_and_removed(ui: Ui) -> None:
+def test_filter_shows_only_matching_groups_until_removed(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert "customers.sync" not in screen
@@ -91,7 +91,7 @@ def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_pane_is_maximized_and_restored(ui: Ui) -> None:
+def test_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.leave_pane()
     ui.terminal.keys("f")

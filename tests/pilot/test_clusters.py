@@ -93,7 +93,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_another_cluster_replaces_the_first(tmp_path: Path) -> None:
+async def test_choosing_another_cluster_replaces_the_first(tmp_path: Path) -> None:
     """The screen shows groups and header of the new cluster, without marks and filter, and keeps its theme.
 
     The session of the first cluster is closed.
@@ -183,7 +183,7 @@ async def test_the_list_shows_all_columns_and_the_open_cluster(tmp_path: Path) -
         assert app.screen is main_screen(app)
 
 
-async def test_hostile_cluster_names_are_harmless(tmp_path: Path) -> None:
+async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
     """Control characters in names are escaped, because a user may have copied the configuration from somebody else.
 
     Each name takes one line.
@@ -254,7 +254,7 @@ async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) ->
         ]
 
 
-async def test_grouping_and_sorting_stay_after_switching(tmp_path: Path) -> None:
+async def test_grouping_and_sorting_are_kept_for_another_cluster(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -260,7 +260,9 @@ async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, f
     ],
     ids=ascii_id,
 )
-async def test_hostile_ids_can_be_deleted(admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str) -> None:
+async def test_groups_with_unusual_ids_can_be_deleted(
+    admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
+) -> None:
     """The id is shown without control characters. The user types a printable form, and only this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")

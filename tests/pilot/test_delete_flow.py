@@ -104,7 +104,7 @@ async def test_deleted_groups_leave_the_tree_without_a_poll(
 
 
 async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Cancel has the focus, but the name can be typed at once, even if it begins with a key of the app."""
+    """Cancel has the focus, but the group's name can be typed at once, even if its first letter is a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
     async with running(admin, tmp_path) as (app, pilot):
@@ -144,7 +144,7 @@ async def test_keys_of_a_burst_reach_filter_and_tree(admin: ScriptedAdmin, tmp_p
         assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
-async def test_delete_of_a_group_with_members_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
         assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"

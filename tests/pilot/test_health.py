@@ -94,7 +94,7 @@ async def test_filter_by_lag_shows_search_progress(tmp_path: Path) -> None:
         assert "watched" not in note_of(app)
 
 
-async def test_the_overview_shows_reason_and_trend(tmp_path: Path) -> None:
+async def test_overview_shows_the_reason_of_a_verdict_and_the_trend(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -67,7 +67,7 @@ async def test_scrolling_by_a_row_draws_one_line(tmp_path: Path, monkeypatch: py
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_the_scroll_bar_equals_a_full_redraw(tmp_path: Path) -> None:
+async def test_scroll_bar_equals_a_full_redraw_after_each_scroll(tmp_path: Path) -> None:
     """The test scrolls trees of three sizes. In the largest, the thumb of the scroll bar has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):

@@ -99,7 +99,7 @@ async def test_keys_switch_between_tree_and_panes(tmp_path: Path) -> None:
         assert not screen.has_class("-full")
 
 
-async def test_every_action_runs(tmp_path: Path) -> None:
+async def test_every_action_runs_without_an_error(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -116,7 +116,7 @@ async def test_every_action_runs(tmp_path: Path) -> None:
         assert app.is_running
 
 
-async def test_an_unavailable_key_shows_its_reason(tmp_path: Path) -> None:
+async def test_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path) -> None:
     """The action does not run, neither when its key is pressed nor when it is clicked in the footer."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
@@ -165,7 +165,7 @@ async def test_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_id_and_command_are_copied(tmp_path: Path) -> None:
+async def test_y_copies_the_id_and_shift_y_the_command(tmp_path: Path) -> None:
     """A copied command is also shown in full, so that it can be selected by hand."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -190,7 +190,7 @@ async def test_a_group_id_is_copied_verbatim(tmp_path: Path, group: str) -> None
         assert app.clipboard == group
 
 
-async def test_a_group_id_in_a_copied_command_is_quoted(tmp_path: Path) -> None:
+async def test_group_id_in_a_copied_command_is_quoted_for_the_shell(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of([("a;b $(x)", "classic", "consumer", "Stable", 1)]), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

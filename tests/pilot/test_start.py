@@ -108,7 +108,7 @@ async def test_ctrl_c_copies_selected_text(tmp_path: Path) -> None:
         assert app.is_running
 
 
-async def test_configured_clusters_can_be_chosen(tmp_path: Path) -> None:
+async def test_start_screen_opens_a_configured_cluster(tmp_path: Path) -> None:
     """If clusters are configured without a default, the screen explains only how to set the default."""
 
     async def another(name: str) -> Session:

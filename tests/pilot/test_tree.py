@@ -218,7 +218,7 @@ async def test_invalid_filter_leaves_the_last_valid_filter_in_force(tmp_path: Pa
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
+async def test_z_shows_only_groups_with_faults(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")

@@ -113,8 +113,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Compute the columns for the new width."""
         if self._session.clusters:
-            # Wait for the end of the current layout, because Textual ignores a layout that is requested during a
-            # layout.
+            # The rows are written after the current layout, because Textual ignores layout requests during a layout.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -56,7 +56,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
 
     Args:
-        session: its admin is used to delete, and its state folder for backups and the audit log.
+        session: provides the admin that deletes the groups, and the state folder for backups and the audit log.
         groups: ids of the groups to delete.
         last_commits: group id → time of the group's last commit, in seconds since the epoch. Groups whose last commit
             is unknown are left out.
@@ -158,7 +158,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
         return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
-    # The plan
+    # Methods that make the plan and show it
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _make_plan(self) -> None:
@@ -209,7 +209,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.deleting = False
         self._show_status(f"Nothing was sent: {message.reason}", ERROR)
 
-    # Confirmation
+    # Methods that check what the user types to confirm
 
     def on_key(self, event: events.Key) -> None:
         """Put typed characters into the text field even if a button has the focus, as Cancel has at first."""
@@ -247,7 +247,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
 
-    # Execution
+    # Methods that execute the plan and show the results
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:

@@ -107,7 +107,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # Wait for the end of the current layout, because Textual ignores a layout that is requested during a layout.
+        # The text is written after the current layout, because Textual ignores layout requests during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -77,7 +77,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
             yield Static(f" {text.marks().dot} ".join(self.key_hints()), classes="note", markup=False)
 
     def compose_fields(self) -> ComposeResult:
-        """Create the explanation and the text fields. Must be overridden."""
+        """Create the explanation and the text fields. Subclasses must override this method."""
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:

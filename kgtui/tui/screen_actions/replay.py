@@ -33,7 +33,7 @@ If reads from the disk take longer than `PLAY_INTERVAL`, keys are still handled 
 """
 
 
-# Open a recording, and return to the live cluster
+# Functions of actions that open a recording or return to the live cluster
 
 
 def _ask_for_time(screen: ClusterScreen) -> None:
@@ -69,7 +69,7 @@ def _return_to_live(screen: ClusterScreen) -> None:
     screen.post_message(LiveRequested())
 
 
-# Move in time
+# Functions of actions that go to another time of a recording
 
 
 def _earlier(screen: ClusterScreen) -> None:
@@ -135,7 +135,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
         screen.draw_bars()
 
 
-# Play
+# Functions of actions that play a recording
 
 
 def toggle_play(screen: ClusterScreen) -> None:
@@ -179,7 +179,7 @@ def change_speed(screen: ClusterScreen, step: int) -> None:
     screen.toast(f"playing speed: {playback.speed:,} times real time")
 
 
-# Compare
+# Functions of actions that compare two times of a recording
 
 
 def _remember_time(screen: ClusterScreen) -> None:
@@ -211,7 +211,7 @@ def _compare(screen: ClusterScreen) -> None:
     screen.run_worker(run(), group="replay", exclusive=True, description="compare")
 
 
-# Availability
+# Functions that return why an action is unavailable
 
 
 def _needs_recording(context: ActionContext) -> str | None:

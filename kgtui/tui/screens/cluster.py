@@ -182,7 +182,7 @@ class ClusterScreen(Screen[None]):
             self.group = self.group_tree.group
             self.update_monitor()
 
-    # Widgets
+    # The widgets of the screen
 
     @property
     def group_tree(self) -> GroupTree:
@@ -204,7 +204,7 @@ class ClusterScreen(Screen[None]):
         """Ids of the marked groups."""
         return self.group_tree.model.marked
 
-    # Drawing
+    # Methods that draw a snapshot
 
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
@@ -248,7 +248,7 @@ class ClusterScreen(Screen[None]):
         """Show a short message that disappears by itself."""
         self.notify(message, title=title, timeout=6, markup=False)
 
-    # Selection
+    # Methods that select a group and tell the monitor about it
 
     @on(GroupSelected)
     def _group_selected(self, message: GroupSelected) -> None:
@@ -309,7 +309,7 @@ class ClusterScreen(Screen[None]):
         self.query_one(TreeHeading).show(GROUPING_TITLES[view.grouping], view.sort, descending=view.descending)
         self.draw_bars()
 
-    # The filter
+    # Methods that filter the tree
 
     @on(FilterBar.Changed)
     def _filter_changed(self) -> None:
@@ -328,7 +328,7 @@ class ClusterScreen(Screen[None]):
     def _filter_done(self) -> None:
         self.leave_panes()
 
-    # Focus, full screen, narrow screens
+    # Methods that move the focus between the tree and the panes
 
     def bring(self, pane: str) -> None:
         """Bring a pane to the front. On a narrow screen, the pane replaces the tree."""

@@ -67,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Wrap the text for the new width."""
-        # Wait for the end of the current layout, because Textual ignores a layout that is requested during a layout.
+        # The text is written after the current layout, because Textual ignores layout requests during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

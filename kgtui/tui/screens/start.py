@@ -77,7 +77,7 @@ class StartScreen(Screen[None]):
                     yield Button(Content(_cluster_names(session)), id="choose", compact=True)
             yield Static("Type the address of a broker and press enter:", id="ask", markup=False)
             yield Input(
-                placeholder="host:port, several separated by commas",
+                placeholder="host:port, or several, separated by commas",
                 id="address",
                 disabled=session.open_address is None,
             )

@@ -92,7 +92,7 @@ async def test_missing_plot_library_shows_bars_and_an_install_hint(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_v_changes_the_span_and_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_v_changes_the_time_span_and_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)

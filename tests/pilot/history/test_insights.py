@@ -114,7 +114,7 @@ async def test_description_is_complete_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_goes_to_a_group_that_the_filter_hides(tmp_path: Path, lake: Path) -> None:
+async def test_enter_goes_to_the_group_even_if_filtered_out(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -154,7 +154,7 @@ async def test_space_marks_unused_groups_for_deletion(tmp_path: Path, lake: Path
         assert "perf.a" in screen_text(app)
 
 
-async def test_enter_on_evidence_goes_to_its_group(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_an_evidence_row_goes_to_its_group(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster((*GROUPS, "perf.b")), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -168,7 +168,7 @@ async def test_enter_on_evidence_goes_to_its_group(tmp_path: Path, lake: Path) -
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_findings_of_another_cluster_mark_no_groups(
+async def test_space_marks_nothing_for_findings_of_another_cluster(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
@@ -255,7 +255,7 @@ async def test_lake_without_tables_shows_the_command_and_r_reloads(tmp_path: Pat
         await until(pilot, lambda: main_screen(app).group == "pay")
 
 
-async def test_damaged_table_is_reported(tmp_path: Path, lake: Path) -> None:
+async def test_damaged_gold_table_is_reported(tmp_path: Path, lake: Path) -> None:
     for file in (lake / HEALTH.layer / HEALTH.name / "_delta_log").iterdir():
         file.write_text("{[/broken")
     app, _ = app_on(cluster(), tmp_path)
@@ -344,9 +344,7 @@ async def test_screen_responds_while_tables_are_read(
         let_go.set()
 
 
-def test_lake_is_chosen_by_replay_recording_environment_and_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lake_is_chosen_in_order_of_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The replayed lake takes precedence over the recorded lake, then KGTUI_LAKE, then the default folder of R."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session

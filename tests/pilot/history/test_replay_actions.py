@@ -83,7 +83,9 @@ async def test_advance_sums_short_durations_and_skips_gaps(tmp_path: Path) -> No
     assert not await position.advance(1.0)
 
 
-async def test_two_points_in_time_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_comparison_lists_differences_and_goes_to_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The key `v` limits the table to one kind of difference, and `l` limits it to the selected group.
 
     Enter closes the comparison and moves the cursor of the tree to the group of the table's current row.

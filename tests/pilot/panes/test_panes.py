@@ -167,7 +167,7 @@ async def test_l_shows_only_lagging_partitions_and_all_again() -> None:
         assert len(pane.table.rows) == count_of_all_rows
 
 
-async def test_offsets_filter_is_typed_kept_and_removed() -> None:
+async def test_offsets_filter_is_kept_by_enter_and_removed_by_escape() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -207,7 +207,7 @@ async def test_l_shows_only_unowned_and_moving_partitions() -> None:
         assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
 
 
-async def test_config_pane_reports_a_broker_without_group_configs() -> None:
+async def test_config_pane_says_if_a_broker_has_no_group_configs() -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
