@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """Return the app with a group that has been observed for twenty minutes."""
+    """Return the app with lag samples of a group from the last twenty minutes."""
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.series = sample_history.live_samples()
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields))
 
 
 def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the group's History pane, waits for the plots, and presses keys."""
+    """Return a function that opens the History pane of the group, waits until the plots are drawn, and presses keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -57,33 +57,37 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_history(snap_compare: Compare, tmp_path: Path) -> None:
-    """Plots of lag, rates and members, a line of states with two rebalances, marks at changes, and the time axis.
+def test_history_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
+    """Plots show lag, rates, members, the states with two rebalances, and marks at changes, above the time axis.
 
-    The log below has both rebalances with their duration, the members that joined, and the partitions that moved.
+    The log below has both rebalances with their duration, the members that joined, and the number of partitions that
+    moved.
     """
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
 def test_history_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
-    """The plots in place of the tree, with less height, and four lines of the log."""
+    """The plots replace the tree and have fewer lines than on a large screen. Four lines of the log are visible."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
 
-def test_history_without_curves(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bars in place of curves, with both rates on one scale, and a line that names the extra that draws curves."""
+def test_history_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bars are drawn in place of curves, and both rates have the same scale.
+
+    A line says how to install what draws curves.
+    """
     monkeypatch.setattr(curves, "available", lambda: False)
     assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=show_history())
 
 
-def test_history_in_ascii(snap_compare: Compare, tmp_path: Path) -> None:
-    """Plots of stars and plus signs; only ASCII characters."""
+def test_history_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> None:
+    """The plots consist of stars and plus signs, and the screen contains only ASCII characters."""
     app = app_with_history(tmp_path, display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_history())
 
 
-def test_history_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
-    """Only the log, in full width and in the 16 colors of the terminal."""
+def test_history_log_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
+    """After `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
     app = app_with_history(tmp_path, theme="kgtui-ansi")
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
 
@@ -110,7 +114,7 @@ COMPARISON = Comparison(
 
 
 def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the comparison and presses keys."""
+    """Return a function that opens the comparison screen and presses keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -125,19 +129,23 @@ def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_comparison_of_two_times(snap_compare: Compare, tmp_path: Path) -> None:
-    """Both times, the number of differences of each kind, and a row per difference; hostile names are harmless."""
+    """The comparison shows both times, the number of differences of each kind, and a row per difference. Control
+    characters in names are escaped.
+    """
     app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(100, 24), run_before=show_comparison())
 
 
 def test_comparison_of_one_group_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
-    """Only payments.settle: members that joined and left, partitions that moved."""
+    """Only the changes to payments.settle are shown: members that joined and left, and partitions that moved."""
     app = KgtuiApp(session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(tmp_path)))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_comparison("l", "down"))
 
 
 def test_record_dialog(snap_compare: Compare) -> None:
-    """What is recorded and how often, the default folder in a text field, and the keys to start and stop."""
+    """The dialog says what is recorded and how often. It has an input field with the default folder, and names the keys
+    that start and stop the recording.
+    """
     session = session_of(
         ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui"))
     )

@@ -1,6 +1,6 @@
-"""Pictures of the Insights screen, and of the dialog that opens a recording.
+"""Snapshots of the Insights screen and of the dialog that opens a recording.
 
-Each docstring says what a person should see.
+Each docstring says what a user should see.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fix the folder and the age of the tables, so that the pictures are the same on every machine."""
+    """Fix the folder and the age of the tables, so that the snapshots are the same on every machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app on a cluster with these groups and a lake with these tables."""
+    """Return the app for a cluster with the groups `GROUPS` and `HOSTILE`, and a lake whose tables have these rows."""
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     monitor = ScriptedMonitor(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))
@@ -55,7 +55,7 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) ->
 
 
 def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Open the Insights screen, press keys, and wait for the plot."""
+    """Return a function that opens the Insights screen, presses keys, and waits until the plot is drawn."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -73,34 +73,45 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_insights(snap_compare: Compare) -> None:
-    """Number and time of the findings, and one line per finding, the worst first. For the first one: its description
-    and command, a plot of lag and rates with a stroke at its beginning, and the partitions of its evidence.
+def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> None:
+    """The summary has the number and the time of the findings. The table has one line per finding, the most urgent
+    first. For the first finding, the screen shows the description with a command, a plot of lag and rates with a
+    vertical line where the problem began, and the partitions of its evidence.
     """
     assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_on_80_by_24(snap_compare: Compare) -> None:
-    """On a small terminal there is no column of kinds, and only description and plot are below the table."""
+    """The table has no column for the kind of finding.
+
+    Below it are only the description and the plot, without the evidence.
+    """
     assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
-    """The finding about an unusual group. Its evidence is in place of the plot, with every column by name."""
+    """The finding about an unusual group is selected.
+
+    Its evidence replaces the plot and shows the name of every column.
+    """
     presses = ("down", "down", "down", "down", "l")
     assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights(*presses))
 
 
-def test_unused_groups_marked(snap_compare: Compare) -> None:
-    """The last two findings are marked, and the evidence about several groups names them."""
+def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
+    """The last two findings are marked.
+
+    One of them is about several groups, and the evidence has a row for each group.
+    """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights(*presses))
 
 
-def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
-    """Which tables are missing, which findings are missing because of that, and the command.
+def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -> None:
+    """Warnings say which tables are missing, which findings are therefore missing, and which command creates the
+    tables.
 
-    Markup in ids has no effect.
+    Markup in group ids has no effect.
     """
     unused = [
         row(CLEANUP, kind="group", name=name, groups=1, state="Empty", quiet_since=NOW - 30 * HOUR)
@@ -113,14 +124,14 @@ def test_missing_tables_and_hostile_names(snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(100, 34), run_before=open_insights("end", "up", "up"))
 
 
-def test_insights_in_ascii(snap_compare: Compare) -> None:
-    """No characters beyond ASCII, except in the frame."""
+def test_insights_in_ascii_mode(snap_compare: Compare) -> None:
+    """The screen contains only ASCII characters, except for the frame."""
     app = app_on_findings(incidents(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 
 
-def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to press and what to run, in order."""
+def test_insights_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen says that the cluster is not recorded, which key to press and which commands to run, in this order."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(
         session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))
@@ -128,8 +139,10 @@ def test_nothing_recorded(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights())
 
 
-def test_asking_for_a_recording(snap_compare: Compare) -> None:
-    """What the dialog does, the default folder with the time it covers, the time to open, and how to come back."""
+def test_dialog_that_opens_a_recording(snap_compare: Compare) -> None:
+    """The dialog says what it does and how to come back. It has input fields for the folder, with the time that the
+    recording covers, and for the time to show.
+    """
     sample_history.record(Path("prod"))
 
     async def never(lake: str, at: str) -> Any:

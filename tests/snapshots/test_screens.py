@@ -1,4 +1,4 @@
-"""Snapshots of the whole screen. Each docstring describes what a user should see."""
+"""Snapshots of the main screen, its dialogs and the start screen. Each docstring says what a user should see."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that waits for the tree, presses keys, and waits until the screen is drawn without blinking."""
+    """Return a function that waits for the tree, presses keys, waits until the screen is drawn, and stops blinking."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        for keys in (presses, ()):  # the keys may open a screen with other text fields
+        # The second pass presses no keys. It stops blinking cursors on a screen that the keys have opened.
+        for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
             await pilot.press(*keys)
@@ -51,7 +52,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
-    """Return a function that compares the app on a snapshot, at a size and after some keys, with the stored image."""
+    """Return a function that shows a cluster in the app, presses keys, and compares the screen with a stored image."""
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
         fields.setdefault("state_folder", StateFolder(tmp_path))
@@ -61,133 +62,160 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
     return compare
 
 
-def test_overview_of_a_group(shows: Callable[..., bool]) -> None:
-    """Header, filter bar, the tree by type and state; payments.settle is selected, with its Overview on the right."""
+def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> None:
+    """Below the header and the filter bar is the tree, grouped by type and state. The group payments.settle is
+    selected, and its Overview is on the right.
+    """
     assert shows(sample_snapshot(), (120, 40), "n", "n")
 
 
-def test_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
-    """ERR and WARN in their own column, with a mark before the name; the Overview shows the reason and the forecast."""
+def test_main_screen_with_verdicts_and_health_of_a_group(shows: Callable[..., bool]) -> None:
+    """ERR and WARN are in a column of the tree, with a sign in front of the group. The Overview shows the reason for
+    the verdict and the forecast.
+    """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
 def test_health_on_80_by_24(shows: Callable[..., bool]) -> None:
-    """Verdict, trend and time lag of a group below its state, wrapped beside their labels; the rest can be scrolled."""
+    """Verdict, trend and time lag of a group are below its state, with wrapped text beside the labels. The rest can be
+    scrolled into view.
+    """
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
 def test_verdicts_on_a_narrow_screen_in_ascii(shows: Callable[..., bool]) -> None:
-    """Marks before two names show the verdicts, because there is no column for them."""
+    """There is no column for verdicts, so signs in front of two groups show their verdicts."""
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
 def test_health_after_a_short_observation(shows: Callable[..., bool]) -> None:
-    """The verdict is OK, and a muted line says how long to observe before STOP can be detected."""
+    """The verdict is OK. A muted line says how long the group must be observed to detect that it has stopped."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
-def test_80_by_24_shows_only_the_tree(shows: Callable[..., bool]) -> None:
-    """The tree in full width, counts and lag aligned to the right, keys in one line at the bottom."""
+def test_main_screen_on_80_by_24_shows_only_the_tree(shows: Callable[..., bool]) -> None:
+    """The tree has the full width.
+
+    Counts and lag are aligned to the right, and the keys are in one line at the bottom.
+    """
     assert shows(sample_snapshot(), (80, 24), "n")
 
 
-def test_60_by_20_still_works(shows: Callable[..., bool]) -> None:
-    """Names, counts and lag; only the time at the right of the header; fewer keys at the bottom."""
+def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
+    """The tree has names, counts and lag. The header has only the time on the right, and the footer has fewer keys."""
     assert shows(sample_snapshot(), (60, 20), "n")
 
 
 @pytest.mark.parametrize("pane", "12346")
 def test_panes_on_80_by_24(shows: Callable[..., bool], pane: str) -> None:
-    """Enter replaces the tree by the pane, with the title of the group and the tabs above it."""
+    """After Enter, the pane replaces the tree. The title of the group and the tabs are above the pane."""
     assert shows(sample_snapshot(), (80, 24), "n", "n", "enter", pane)
 
 
-def test_full_screen(shows: Callable[..., bool]) -> None:
-    """The Offsets pane in full width, without the tree."""
+def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
+    """The Offsets pane has the full width, without the tree."""
     assert shows(sample_snapshot(), (120, 30), "n", "n", "4", "f")
 
 
-def test_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`: the header says "4 shown", the filter bar that half of the lag is known."""
+def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
+    """Four groups match `lag:100+`.
+
+    The header says "4 shown", and the filter bar says that half of the lag has been read.
+    """
     assert shows(sample_snapshot(), (120, 24), filter="lag:100+")
 
 
-def test_an_invalid_filter(shows: Callable[..., bool]) -> None:
-    """Carets below the unknown term, with a suggestion; the last valid filter stays in force."""
+def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
+    """Carets mark the unknown term, with a suggestion below it. The tree still shows the groups that match the last
+    valid filter.
+    """
     assert shows(sample_snapshot(), (80, 24), "slash", *"lagg:1k")
 
 
-def test_a_broker_that_does_not_answer(shows: Callable[..., bool]) -> None:
-    """brokers 2/3 in amber, a red fault line above the keys, and a red ! before each group of the broker."""
+def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
+    """The header has `brokers 2/3` in amber. A red line above the keys explains the error, and each group of the broker
+    has a red `!` in front of it.
+    """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
 
-def test_many_broker_faults_take_three_lines(shows: Callable[..., bool]) -> None:
-    """Two fault lines, and a third with the number of the others."""
+def test_errors_of_many_brokers_take_three_lines(shows: Callable[..., bool]) -> None:
+    """Two lines show the errors of two brokers, and a third line says how many more brokers have an error."""
     faults = dict.fromkeys((2, 3, 4, 5), SILENT) | {1: REFUSED}
     assert shows(snapshot_of(many_groups(30), brokers=6, faults=faults), (100, 24))
 
 
 def test_tree_by_coordinator_sorted_by_lag(shows: Callable[..., bool]) -> None:
-    """Nodes of brokers with states below, the largest lag first; the heading of the lag column is highlighted."""
+    """The nodes are brokers with states below them. The largest lag comes first, and the title of the lag column is
+    highlighted.
+    """
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
 
 def test_tree_by_topic(shows: Callable[..., bool]) -> None:
-    """A group with two topics is listed below each of them; groups that have not been read come last."""
+    """A group that reads two topics is listed under each of them. Groups that have not been read come last."""
     rows = [(name, "consumer", "consumer", "Stable", 1) for name in ("billing", "search", "unread")]
     known = {"billing": summary(10, 2, topics=("invoices", "orders")), "search": summary(0, 1, topics=("orders",))}
     assert shows(snapshot_of(rows, summaries=known), (100, 20), "b", "b", "b")
 
 
-def test_tree_by_name_with_marks(shows: Callable[..., bool]) -> None:
-    """Families of group names with their sums; two groups are marked with a star, and the header says "2 marked"."""
+def test_tree_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
+    """Each name prefix is a node with its total lag.
+
+    Two groups are marked with a star, and the header says "2 marked".
+    """
     assert shows(snapshot_of(many_groups(60)), (100, 30), "b", "b", "b", "b", "n", "space", "space")
 
 
-def test_hostile_group_ids(shows: Callable[..., bool]) -> None:
-    """Ids with markup, escapes, bidi, newlines, wide characters and 32,000 letters are readable and in their column."""
+def test_tree_escapes_control_characters_in_group_ids(shows: Callable[..., bool]) -> None:
+    """Group ids with markup, escape sequences, bidirectional characters, newlines, wide characters or 32,000 letters
+    are readable and stay in their column.
+    """
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     assert shows(snapshot, (100, 24), "n", "n")
 
 
-def test_screen_in_ascii(shows: Callable[..., bool]) -> None:
-    """The whole screen with ASCII characters only."""
+def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
+    """The whole screen contains only ASCII characters."""
     session = session_of(ScriptedMonitor(sample_snapshot(faults={2: SILENT})))
     assert session.display is not None
     session.display.ascii = True
     assert shows(sample_snapshot(faults={2: SILENT}), (100, 30), "n", display=session.display)
 
 
-def test_a_large_cluster_starts_collapsed(shows: Callable[..., bool]) -> None:
-    """With 20,000 groups, only nodes with counts are shown; lag is "at least", because not all of it has been read."""
+def test_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
+    """Of 20,000 groups, only the nodes with their counts are shown. The lag has the sign for "at least", because it has
+    not been read for all groups.
+    """
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
 
 
-def test_connecting(shows: Callable[..., bool]) -> None:
-    """CONNECTING in the header, and the address; nothing else."""
+def test_main_screen_while_connecting(shows: Callable[..., bool]) -> None:
+    """The header says CONNECTING, and the only other text is the address."""
     assert shows(snapshot_of([], brokers=0), (80, 20))
 
 
-def test_no_broker_answers(shows: Callable[..., bool]) -> None:
-    """The tried address, the error, what to check, and that kgtui tries again."""
+def test_main_screen_when_no_broker_responds(shows: Callable[..., bool]) -> None:
+    """The screen shows the address that was tried, the error and what to check, and says that kgtui tries again."""
     assert shows(Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,)), (100, 24))
 
 
-def test_a_cluster_without_groups(shows: Callable[..., bool]) -> None:
-    """A message that this user may see no groups, and the permission that would show more."""
+def test_main_screen_of_a_cluster_without_groups(shows: Callable[..., bool]) -> None:
+    """The screen says that there is no group that this user may see, and which permission would show more groups."""
     assert shows(snapshot_of([]), (100, 20))
 
 
-def test_listing_forbidden(shows: Callable[..., bool]) -> None:
-    """The ACL operation that is missing, and the command that grants it."""
+def test_main_screen_when_listing_groups_is_forbidden(shows: Callable[..., bool]) -> None:
+    """The screen names the missing ACL operation and the command that grants it."""
     forbidden = Fault("CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed.", 31, broker=1)
     assert shows(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)), (100, 24))
 
 
-def test_production_read_only_paused(snap_compare: Compare, tmp_path: Path) -> None:
-    """The name and PROD on the red of the cluster, PAUSED in amber, read-only, and no delete key."""
+def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, tmp_path: Path) -> None:
+    """The name of the cluster and PROD have the red background that is configured for the cluster. The header says
+    PAUSED in amber and `read-only`, and the footer has no key for deletion.
+    """
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
     session = session_of(monitor, state_folder=StateFolder(tmp_path), read_only=True)
@@ -195,28 +223,30 @@ def test_production_read_only_paused(snap_compare: Compare, tmp_path: Path) -> N
     assert snap_compare(KgtuiApp(session), terminal_size=(100, 20), run_before=pressing())
 
 
-def test_an_unavailable_key_shows_its_reason(shows: Callable[..., bool]) -> None:
-    """After `d` on a Stable group, a toast says what to do first."""
+def test_unavailable_key_shows_the_reason(shows: Callable[..., bool]) -> None:
+    """After `d` on a Stable group, a notification says what to do first."""
     assert shows(sample_snapshot(), (100, 30), "n", "n", "d")
 
 
-def test_copied_command_dialog(shows: Callable[..., bool]) -> None:
-    """The whole command at the bottom, so that it can be selected by hand."""
+def test_dialog_with_the_copied_command(shows: Callable[..., bool]) -> None:
+    """The dialog at the bottom contains the whole command, so that the user can also select it with the mouse."""
     assert shows(sample_snapshot(), (100, 24), "n", "n", "Y")
 
 
-def test_help_screen(shows: Callable[..., bool]) -> None:
-    """The keys by section, over the whole screen."""
+def test_help_screen_on_80_by_24(shows: Callable[..., bool]) -> None:
+    """The keys are listed by section and cover the whole screen."""
     assert shows(sample_snapshot(), (80, 24), "question_mark")
 
 
-def test_command_palette(shows: Callable[..., bool]) -> None:
-    """The actions and groups that match the typed text."""
+def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
+    """The palette lists the actions and groups that match the typed text."""
     assert shows(sample_snapshot(), (100, 24), "ctrl+p", *"pay")
 
 
-def test_cluster_dialog(snap_compare: Compare, tmp_path: Path) -> None:
-    """A star at the open cluster; names on their colors with environment, name of the color, read-only, addresses."""
+def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_path: Path) -> None:
+    """A star marks the open cluster. Each cluster has its name and environment on its color, the name of the color,
+    whether it is read-only, and its addresses.
+    """
 
     async def another(name: str) -> Session:
         raise AssertionError(name)
@@ -233,13 +263,15 @@ def test_cluster_dialog(snap_compare: Compare, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_themes(shows: Callable[..., bool], theme: str) -> None:
-    """All color roles of a theme: states, lag, marks, faults, cursor, keys."""
+def test_main_screen_in_each_theme(shows: Callable[..., bool], theme: str) -> None:
+    """The screen contains all color roles of the theme: states, lag, marks, errors, cursor and keys."""
     assert shows(sample_snapshot(faults={2: SILENT}), (110, 26), "n", "space", theme=theme)
 
 
-def test_start_screen(snap_compare: Compare, tmp_path: Path) -> None:
-    """The tried address, the address field, the demo and the configuration file, all on 80×24 without scrolling."""
+def test_start_screen_after_a_failed_connection(snap_compare: Compare, tmp_path: Path) -> None:
+    """The screen shows the address that was tried, an input field for another address, the demo and the configuration
+    file. It fits 80×24 without scrolling.
+    """
 
     async def demo() -> Session:
         raise AssertionError

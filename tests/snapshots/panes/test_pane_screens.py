@@ -1,4 +1,4 @@
-"""Pictures of the panes. Each docstring says what a person should see."""
+"""Snapshots of the panes. Each docstring says what a user should see."""
 
 from __future__ import annotations
 
@@ -33,125 +33,136 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 
 
 def test_overview_of_a_reconciling_group(snap_compare: Compare) -> None:
-    """Facts in two columns. The state Reconciling, the member behind and the classic member are amber, lost records are
-    red.
-    Permissions, what a delete would lose, and the Kafka command follow.
+    """The labels are on the left and the facts beside them. The state Reconciling, the member that is behind and the
+    classic member are amber, and lost records are red. Permissions, the offsets that a deletion would lose, and the
+    Kafka command follow below.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
 
-def test_overview_of_a_forbidden_group(snap_compare: Compare) -> None:
-    """The fault and its advice are highlighted.
+def test_overview_of_a_group_without_access(snap_compare: Compare) -> None:
+    """The error and its advice are highlighted.
 
-    Lag, permissions and offsets show "unknown (access denied)" instead of 0.
+    Lag, permissions and offsets are shown as "unknown (access denied)" and not as 0.
     """
     assert snap_compare(pane_app(OverviewPane(), "secret.group"), terminal_size=(80, 24))
 
 
-def test_overview_of_hostile_names(snap_compare: Compare) -> None:
-    """Markup, escape sequences, bidirectional characters and a newline in the id are visible, and the command quotes
-    them.
+def test_overview_escapes_control_characters_of_the_group_id(snap_compare: Compare) -> None:
+    """Markup, escape sequences, bidirectional characters and a newline in the group id are shown as text. The Kafka
+    command contains the group id in quotes.
     """
     assert snap_compare(pane_app(OverviewPane(), data.HOSTILE), terminal_size=(60, 24))
 
 
 def test_members_of_a_consumer_group(snap_compare: Compare) -> None:
-    """One line per member. `40 < 41` in amber marks the two members behind, `! classic` the one that was not upgraded,
-    and an amber 0 the idle one. The first member is shown in full below the table.
+    """There is one line per member. The two members behind the target epoch have `40 < 41` in amber, the member that
+    was not upgraded has `! classic`, and the idle member has an amber 0. The first member is shown in full below the
+    table.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
 
 def test_members_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compare) -> None:
-    """Client, host, partitions, epoch and protocol are shown as columns, and everything else in the detail below."""
+    """The table has columns for client, host, partitions, epoch and protocol.
+
+    All other values are in the detail area below.
+    """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(52, 21))
 
 
 def test_members_of_a_streams_group(snap_compare: Compare) -> None:
-    """Two processes, each with two indented threads; active, standby and warm-up tasks, and records left to restore."""
+    """Each of the two processes has two indented threads. The columns are the numbers of active, standby and warm-up
+    tasks, and the number of records to restore.
+    """
     assert snap_compare(pane_app(MembersPane(), "clicks.aggregate"), terminal_size=(100, 18))
 
 
 def test_members_of_a_connect_cluster(snap_compare: Compare) -> None:
-    """Workers with their URLs and the leader, connectors and tasks as numbers and as a list, and a revoked task in
-    amber.
+    """Each worker has its URL, and its connectors and tasks as numbers and as a list. The leader is marked, and a
+    revoked task is amber.
     """
     assert snap_compare(pane_app(MembersPane(), "connect-prod"), terminal_size=(100, 18))
 
 
-def test_members_whose_coordinator_does_not_answer(snap_compare: Compare) -> None:
-    """The lines above the table say how old the data is, why, and what to check."""
+def test_members_when_the_coordinator_does_not_respond(snap_compare: Compare) -> None:
+    """The lines above the table say how old the data is, why it is old, and what to check."""
     assert snap_compare(pane_app(MembersPane(), "stale.group"), terminal_size=(80, 12))
 
 
-def test_assignments_that_must_still_move(snap_compare: Compare) -> None:
-    """3 of 14 partitions must move. Columns show owner, status, target, and the member that is waited for."""
+def test_assignments_during_a_rebalance(snap_compare: Compare) -> None:
+    """The summary says that 3 of 14 partitions must move. Columns show the owner, status and target of each partition,
+    and the member that it waits for.
+    """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 
 
 def test_assignments_as_a_grid(snap_compare: Compare) -> None:
-    """A column per member, with the chosen member underlined and named above. A `+` marks a partition to assign, `-`
-    one to revoke, and `!` one without owner. The row under the cursor is shown in full below.
+    """The grid has a column per member. The title of the chosen member is underlined, and its name is above the grid. A
+    `+` marks a partition that the member will get, a `-` one that it must revoke, and a `!` one without an owner. The
+    row under the cursor is shown in full below.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
 
-def test_an_idle_member_in_the_grid(snap_compare: Compare) -> None:
-    """The last column has a colon in every row, and the grid fits a small screen."""
+def test_idle_member_in_the_grid(snap_compare: Compare) -> None:
+    """The column of the idle member is the last one and has a colon in every row. The grid fits a small screen."""
     assert snap_compare(pane_app(AssignmentsPane(), "orders.enrich"), press=["v"], terminal_size=(60, 20))
 
 
 def test_assignments_by_member(snap_compare: Compare) -> None:
-    """A bar per member, the heaviest first in amber and the idle one with 0, and what each member holds up."""
+    """Each member has a bar. The heaviest member comes first with an amber bar, the idle member has a 0, and the last
+    column shows what each member delays.
+    """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 
 
-def test_offsets_with_every_reason_for_a_missing_lag(snap_compare: Compare) -> None:
-    """No leader (?), no commit (–), topic deleted (x), forbidden (x) and 0 all look different.
-
-    Each topic has a total.
+def test_offsets_with_every_reason_for_an_unknown_lag(snap_compare: Compare) -> None:
+    """Partitions without leader (?), without commit (–), of a deleted topic (x), without access (x) and with a lag of 0
+    all look different. Each topic has a row with its total.
     """
     assert snap_compare(pane_app(OffsetsPane(), "orders.enrich"), terminal_size=(120, 28))
 
 
 def test_offsets_sorted_by_lag_with_lost_records(snap_compare: Compare) -> None:
-    """The largest lag is first and the title of its column is marked. `! 500 lost` is red, with a lead of 0."""
+    """The largest lag comes first, and the title of the lag column is highlighted. The partition with lost records has
+    `! 500 lost` in red and a lead of 0.
+    """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 
 
 def test_offsets_of_a_share_group(snap_compare: Compare) -> None:
-    """START-OFFSET in place of COMMITTED, and no metadata.
-
-    A lag that is not reported is ?, and a missing start offset is –.
+    """The column START-OFFSET replaces COMMITTED, and there is no metadata column. A lag that is not reported is shown
+    as `?`, and a missing start offset as `–`.
     """
     assert snap_compare(pane_app(OffsetsPane(), "fraud.score"), terminal_size=(80, 14))
 
 
-def test_offsets_filtered(snap_compare: Compare) -> None:
-    """The filter line with the typed text, and only the matching topic."""
+def test_offsets_filtered_by_topic(snap_compare: Compare) -> None:
+    """The filter line contains the typed text, and only the matching topic is shown."""
     assert snap_compare(
         pane_app(OffsetsPane(), "orders.enrich"), press=["slash", *"paid", "enter"], terminal_size=(80, 16)
     )
 
 
-def test_config_with_its_sources(snap_compare: Compare) -> None:
-    """Values set for this group are first and colored, the sensitive value is hidden, and other types' names are
-    muted.
+def test_config_with_the_source_of_each_value(snap_compare: Compare) -> None:
+    """Values that are set for this group come first, in color. The sensitive value is hidden. Names of configurations
+    for other group types are muted.
     """
     assert snap_compare(pane_app(ConfigPane(), "payments.settle"), terminal_size=(100, 18))
 
 
-def test_config_that_an_old_broker_does_not_know(snap_compare: Compare) -> None:
-    """One line without alarm: the broker does not support this."""
+def test_config_that_the_broker_does_not_support(snap_compare: Compare) -> None:
+    """One line says, without an error color, that the broker cannot report configurations of groups."""
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     snapshot = replace(data.example_snapshot(), configs={"orders.enrich": Reading((), data.NOW, fault)})
     assert snap_compare(PaneApp(ConfigPane(), snapshot, "orders.enrich"), terminal_size=(80, 8))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20)], ids=["80x24", "60x20"])
-def test_explain(snap_compare: Compare, size: tuple[int, int]) -> None:
-    """A dialog above the pane: the fault in red, the broker's message, its meaning, the missing ACL and the next step,
-    followed by the state. It fits the screen.
+def test_dialog_explains_denied_access(snap_compare: Compare, size: tuple[int, int]) -> None:
+    """A dialog above the pane shows the error in red, the message of the broker, its meaning, the missing ACL and the
+    next step, followed by the state of the group. The dialog fits the screen.
     """
 
     async def explain(pilot: Pilot[None]) -> None:
