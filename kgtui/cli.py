@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        from kgtui.output.broken_pipe import redirect_to_devnull
+        from kgtui.output import redirect_to_devnull
 
         redirect_to_devnull(sys.stdout)
         return PIPE_CLOSED

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
 from kgtui.model.text import visible
-from kgtui.output import marks
-from kgtui.output.broken_pipe import redirect_to_devnull
+from kgtui.output import marks, redirect_to_devnull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

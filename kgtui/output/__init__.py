@@ -4,3 +4,26 @@ The modules take objects of the model and return text or bytes; they import only
 character that could control a terminal is escaped. JSON and CSV are for programs: they contain every id unchanged. An
 unknown value is never written as 0: it is `null`, an empty cell, or one of the marks in `kgtui.output.marks`.
 """
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+def redirect_to_devnull(stream: TextIO) -> None:
+    """Discard the buffer of the stream, and everything that is written to the stream from now on.
+
+    Called when the reader of the stream has exited, as in `kgtui ls | head -1`. Otherwise the interpreter would
+    flush the stream when it exits, fail, print an error, and change the exit code.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(devnull, stream.fileno())
+        finally:
+            os.close(devnull)

@@ -21,7 +21,7 @@ import sys
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.output.broken_pipe import redirect_to_devnull
+from kgtui.output import redirect_to_devnull
 
 if TYPE_CHECKING:
     from collections.abc import Callable
