@@ -336,7 +336,7 @@ class SweepTier:
 
 
 class DetailTiers:
-    """Runs all loops except that of the lists: selected and visible groups, sweep, health verdicts and retention times.
+    """Runs the loops for the selected and visible groups, the sweep, the health verdicts and the retention times.
 
     Args:
         changed: called when data of selected or visible groups changed, for which the user may be waiting.

@@ -29,7 +29,7 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) in clusters with at least this number of groups."""
 
 _GROWTH = 20_000
-"""Number of memory blocks, allocated since the last collection, after which the next collection runs; about 2 MB."""
+"""Growth of the number of memory blocks, since the last collection, that starts the next collection; about 2 MB."""
 
 _AWAY_AFTER = 60.0
 """Time without a change of the view, in seconds, after which the user is considered to be away."""
@@ -126,7 +126,7 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # This takes milliseconds, so it runs in a thread. ctypes releases the GIL, so the event loop keeps running.
+            # This takes milliseconds. In a thread it does not block the event loop, because ctypes releases the GIL.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
@@ -141,7 +141,7 @@ _untrack: Callable[[object], None] | None = None
 
 
 def untrack(data: T) -> T:
-    """Remove an object from the objects that the garbage collector visits, and return it.
+    """Stop the garbage collector from visiting an object, and return the object.
 
     This has no effect before `GcTuning.freeze_once` has frozen objects.
 
@@ -166,8 +166,8 @@ def _begin_to_untrack() -> None:
 def _return_large_blocks() -> Callable[[int], object] | None:
     """Make glibc return large blocks to the system when they are freed. With other C libraries, do nothing.
 
-    By default, once a large block has been freed, glibc keeps later blocks of this size in its heap. The responses to
-    ListGroups are such blocks. With 100,000 groups, this costs 15 to 20 MB.
+    By default, once a large block has been freed, glibc keeps later blocks of this size in its heap, even after they
+    were freed. The responses to ListGroups are such blocks. With 100,000 groups, 15 to 20 MB stay allocated.
 
     Returns:
         glibc's function `malloc_trim`, which returns the free smaller blocks to the system when it is called; None if

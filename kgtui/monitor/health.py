@@ -132,7 +132,7 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of the groups that were selected or visible last, and publishes a health verdict on each group.
+    """Keeps the reads of the most recently selected or visible groups, and publishes a health verdict on each of them.
 
     A verdict is computed again after `Options.expire_cache` seconds, or later if verdicts would otherwise take more
     than their fraction of the CPU time. When the limit on kept reads is reached, the reads of the group that was read
@@ -173,7 +173,7 @@ class HealthTier:
         self._selected = selected
 
     def take(self, read: ReadResult) -> None:
-        """Queue a read. `run` processes it when there is time."""
+        """Queue a read for `run`, which stores it and computes the verdict."""
         self._reads.append(read)
         self._wake.set()
 
@@ -182,9 +182,9 @@ class HealthTier:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self.work_off()
+            await self.process_reads()
 
-    async def work_off(self) -> None:
+    async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
         while True:
             await self._store_reads()

@@ -1,4 +1,4 @@
-"""Tier 0: polls the group list of every broker. Each broker has its own schedule, so that it cannot delay others."""
+"""Tier 0: polls the group list of every broker, each on its own schedule, so that a slow broker delays no other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes a group from the store only after every broker that may coordinate the group now has been listed.
+    """Removes a missing group from the store only after every broker that may coordinate it now has sent its list.
 
     When a coordinator moves, the old broker drops its groups before the new broker has loaded them. The groups stay in
     the store meanwhile, so that they do not disappear and come back whenever a broker restarts.
@@ -146,7 +146,7 @@ class ListTier:
         self._listed: set[int] = set()
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, so that a key press waits for one slice of work.
+        # Only one list is stored at a time, so that a key press waits for at most one slice of this work.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -160,7 +160,7 @@ class ListTier:
                 pause = options.metadata_interval if not failures else min(2.0**failures, options.backoff_max)
                 await self._timer.pause_for(pause, wake=self._wake)
                 for task in self._polls.values():
-                    if task.done():  # only a defect ends a poll loop; without this it would stay unnoticed
+                    if task.done():  # only a bug can end a poll loop; `result` raises its exception
                         task.result()
         finally:
             for task in self._polls.values():
@@ -168,7 +168,7 @@ class ListTier:
             await asyncio.gather(*self._polls.values(), return_exceptions=True)
 
     async def _follow_cluster(self) -> bool:
-        """Read the metadata, start to poll new brokers, and stop to poll brokers that have left the cluster.
+        """Read the metadata, start polling new brokers, and stop polling brokers that have left the cluster.
 
         Returns False if the metadata could not be read.
         """

@@ -30,7 +30,7 @@ _LIST_DELAY = 0.15
 _BACKGROUND_FACTOR = 10.0
 """Factor by which the time between two snapshots is longer if only summaries of the sweep or health verdicts changed.
 
-Such changes are rarely visible or slow, and the screen has to process every snapshot.
+Such changes are rarely visible or happen slowly, and the screen has to process every snapshot.
 """
 
 _FIRST_DRAW = 1.0
@@ -162,7 +162,7 @@ class Monitor:
         self._timer.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval. It is limited to `SHORTEST_INTERVAL` and `LONGEST_INTERVAL` of the polling policy."""
+        """Set the interval, which is limited to the range from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`."""
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
@@ -207,7 +207,7 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # Garbage is collected only later, after the screen has been drawn and has handled the keys that were pressed.
+        # No garbage is collected before the first frame was drawn and the keys pressed in the meantime were handled.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

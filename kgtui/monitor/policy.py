@@ -49,7 +49,7 @@ A shorter interval would only read the same recorded poll more often.
 """
 
 SWEEP_RATE_HALVED_AT = 35_000
-"""Number of groups with which the background sweep reads half of `MonitorOptions.sweep_rate` groups per second."""
+"""Number of groups in a cluster at which the background sweep runs at half of `MonitorOptions.sweep_rate`."""
 
 NO_SWEEP = 0.001
 """Value of `MonitorOptions.sweep_rate` that practically disables the sweep.
@@ -83,7 +83,8 @@ class MonitorOptions:
         sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds.
         publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only the sweep has
             new data.
-        settle_time: seconds for which the view must not move before the groups that came into view are read.
+        settle_time: time for which the view must not have changed before groups that came into view are read, in
+            seconds.
         metadata_interval: seconds between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept after the groups have left the view.
     """
@@ -195,17 +196,17 @@ CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
 """Rule for when the time between two reads of `kgtui check` is a gap, in a live cluster and in a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
-"""Time limit of one read of `kgtui check`, in seconds. A shorter limit for the whole command has priority."""
+"""Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""
 
 WATCH_INTERVAL = 2.0
 """Default interval between two lists of `kgtui ls --watch`, in seconds."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
-    """Return the time limit of one read of `kgtui check`, in seconds.
+    """Return the timeout of one read of `kgtui check`, in seconds: two intervals, but at least `CHECK_MIN_TIMEOUT`.
 
     Args:
-        interval: seconds between two reads.
-        timeout: seconds that the user allows (`--timeout`).
+        interval: time between two reads, in seconds.
+        timeout: maximum timeout in seconds, set by the user (`--timeout`).
     """
     return min(timeout, max(2 * interval, CHECK_MIN_TIMEOUT))

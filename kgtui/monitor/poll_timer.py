@@ -46,7 +46,7 @@ class PollTimer:
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval, limited to `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`, and read at once."""
+        """Set the interval, limited to the range from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`, and read at once."""
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 

@@ -33,7 +33,7 @@ _LIVE = ("summaries", "state_since")
 """Attributes that all snapshots share with the store. They are not copied, because 100,000 entries would take long."""
 
 _SORT_BELOW = 8
-"""Number of ids per change below which a list is sorted again; with more ids, inserting by bisection is faster."""
+"""A list with fewer ids per change than this is sorted again. With more ids, inserting by bisection is faster."""
 
 
 class Store:

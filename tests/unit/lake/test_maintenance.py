@@ -82,7 +82,7 @@ def test_damaged_table_does_not_affect_other_tables(lake: Path) -> None:
     assert not done["recorded"].error
 
 
-def test_maintenance_refuses_a_folder_that_is_no_lake(tmp_path: Path) -> None:
+def test_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     for work in (
         upkeep.status,
         lambda path: list(upkeep.optimize(path)),

@@ -67,7 +67,7 @@ class Bench:
         while self.now < end:
             log_end = round((self.now - T0) * rate) + 1_000
             self.take(log_end if position is None else position, log_end, group)
-            await self.tier.work_off()
+            await self.tier.process_reads()
             self.now += 2.0
 
     def health(self, group: str = "g") -> GroupHealth:
@@ -79,11 +79,11 @@ class Bench:
 async def test_the_first_verdict_needs_two_reads() -> None:
     bench = Bench()
     bench.take(10, 10)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert not bench.store.health
     bench.now += 2
     bench.take(10, 10)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert bench.health().status is Status.OK
     assert bench.changes == 1
 
@@ -120,7 +120,7 @@ async def test_a_long_interval_is_not_a_gap() -> None:
     bench.clock.set_interval(60)
     for number in range(6):
         bench.take(500, 1_000 + 600 * number)
-        await bench.tier.work_off()
+        await bench.tier.process_reads()
         bench.now += 60
     assert bench.health().trend == pytest.approx(10)
 
@@ -130,11 +130,11 @@ async def test_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
     bench = Bench(names, keep=4)
     for group in (*names, *names):
         bench.take(10, 10, group)
-        await bench.tier.work_off()
+        await bench.tier.process_reads()
         bench.now += 2
     for group in names[2:]:
         bench.take(10, 10, group)
-        await bench.tier.work_off()
+        await bench.tier.process_reads()
         bench.now += 2
     assert bench.store.health.keys() == set(names[2:])
 
@@ -160,7 +160,7 @@ async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
             turns += 1
 
     counting = asyncio.create_task(count())
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     counting.cancel()
     assert bench.health().kind is Status.STOP
     assert turns > 1_000
@@ -178,7 +178,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
         bench.now += 2
         for group in names:
             bench.take(10, 10, group)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert judged[0] == "c"
     assert set(judged) == set(names)
 
@@ -191,13 +191,13 @@ async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> No
     for _ in range(2):
         for group in names:
             bench.take(10, 10, group)
-        await bench.tier.work_off()
+        await bench.tier.process_reads()
         bench.now += 2
     assert set(bench.store.health) == {"selected"}
     bench.now += 1_000
     for group in names:
         bench.take(10, 10, group)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert set(bench.store.health) == set(names)
 
 
@@ -207,7 +207,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
         await bench.watch(6, group=group)
     assert bench.store.health.keys() == {"g", "h"}
     bench.take(10, 10, "g", state="Dead")
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert bench.store.health.keys() == {"h"}
     bench.store.drop(1, ["h"])
     assert "h" not in bench.store.snapshot().health
@@ -218,7 +218,7 @@ async def test_a_failed_read_keeps_the_verdict_and_restarts_rates() -> None:
     await bench.watch(30, position=500)
     before = bench.health()
     bench.tier.take(ReadResult("g", bench.now, None, None, fault=True))
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert bench.health() is before
     bench.now += 10
     await bench.watch(2, position=500)
@@ -232,11 +232,11 @@ async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
     assert bench.health().status is Status.ERR
     bench.now = T0 - 100
     bench.take(500, 900)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert not bench.store.snapshot().health
     bench.now += 10
     bench.take(500, 900)
-    await bench.tier.work_off()
+    await bench.tier.process_reads()
     assert (bench.health().reads, bench.health().seconds, bench.health().status) == (2, 10.0, Status.OK)
 
 
