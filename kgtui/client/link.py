@@ -34,7 +34,7 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of the requests that are never sent twice.
 
-They change the cluster, and a broker may have executed such a request although its response was lost.
+These requests change the cluster, and a broker may have executed one of them although its response was lost.
 """
 
 
@@ -207,8 +207,8 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # A broker may close a connection that was idle, or whose login has expired (KIP-368), just when the
-                # request is sent. If this may have happened, the request is sent again on a new connection, unless it
-                # writes.
+                # request is sent. If this may have happened, the request is sent again on a new connection, unless the
+                # request writes.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 

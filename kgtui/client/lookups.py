@@ -50,7 +50,7 @@ class Requests(Protocol):
     options: PoolOptions
 
     async def metadata(self, *, timeout: float) -> ClusterView:
-        """Return the brokers of the cluster; finds them on the first call. Raises UnreachableError."""
+        """Return the brokers of the cluster, which are looked up on the first call. Raises UnreachableError."""
         ...
 
     def rebootstrap(self) -> None:
@@ -242,7 +242,7 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """A cache of the leaders of all partitions of a topic.
+    """A cache of leaders. The entry of a topic has the leaders of all partitions of the topic.
 
     Topics that are not in the cache are looked up in batches. A lookup never creates a topic.
     """

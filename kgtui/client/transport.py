@@ -117,7 +117,7 @@ class Exchange:
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """The object that decodes the body of the response."""
+        """The object whose `decode` aiokafka calls with the body of the response."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:

@@ -111,7 +111,10 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the value that a missing field gets: for a struct a dict of defaults, for an array `empty_array`."""
+    """Return the value that a missing field gets.
+
+    Unless it is null, this is a dict of defaults for a struct, and `empty_array` for an array.
+    """
     if field.null_by_default:
         return None
     if field.array:

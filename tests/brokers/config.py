@@ -35,7 +35,7 @@ FAST_GROUPS_4 = {
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of one node, one per listener."""
+    """The ports of one node: one per listener, and one for the controller."""
 
     listeners: Mapping[str, int]
     controller: int

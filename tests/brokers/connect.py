@@ -22,7 +22,7 @@ class Worker:
 
     Attributes:
         properties: the worker's configuration file.
-        url: URL of the worker's REST interface; the worker also sends it to its group.
+        url: URL of the worker's REST interface, which the worker also sends to its group.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:

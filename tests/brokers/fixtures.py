@@ -135,7 +135,7 @@ def broker_392(brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run the test on each broker without any security."""
+    """Run the test on `broker_431` and on `broker_392`."""
     cluster: Cluster = brokers.get(_named("broker", request.param))
     return cluster
 

@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # Members are polled only until they have their partitions. After that, the thread of librdkafka sends heartbeats.
+    # Members are polled only until they have their partitions. They stay in the group, because this interval is long.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

@@ -20,7 +20,7 @@ from kgtui.pipeline.requirements import JARS
 from tests import jars
 
 PYSPARK = "pyspark==4.2.0"
-"""PySpark's source archive, whose Ivy jar is used when Maven is not installed."""
+"""The release of PySpark whose source archive contains the Ivy jar. Ivy is used when Maven is not installed."""
 
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 

@@ -56,7 +56,7 @@ class Subscription:
     owned: TopicPartitions = ()
     """The partitions that the member owned before the rebalance. Empty in version 0, which does not contain them."""
     generation: int = -1
-    """The group generation in which the member owned `owned`. It is -1 if unknown, and in versions before 2."""
+    """The group generation in which `owned` was assigned. It is -1 if unknown, and in versions before 2."""
     rack: str | None = None
     """The rack of the member. It is None if the member has no rack, and in versions before 3."""
 
@@ -88,7 +88,7 @@ def decode_assignment(data: bytes) -> TopicPartitions | None:
 
 
 def encode_subscription(value: Subscription) -> bytes:
-    """Encode the metadata of a member; raises EncodeError for a version that is not 0 to 3."""
+    """Encode the metadata of a member. Raises EncodeError if the version is not between 0 and 3."""
     body = SUBSCRIPTION.encode(
         value.version,
         {
@@ -105,7 +105,7 @@ def encode_subscription(value: Subscription) -> bytes:
 def encode_assignment(
     assigned: Iterable[tuple[str, Iterable[int]]], *, version: int = 3, user_data: bytes | None = None
 ) -> bytes:
-    """Encode the assignment of a member; raises EncodeError for a version that is not 0 to 3."""
+    """Encode the assignment of a member. Raises EncodeError if the version is not between 0 and 3."""
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})
     return version_bytes(version) + body

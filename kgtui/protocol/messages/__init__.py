@@ -20,4 +20,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""Every API that kgtui supports, by API key in ascending order."""
+"""API key → API, in ascending order of the keys, for every API that kgtui supports."""

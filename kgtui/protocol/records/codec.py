@@ -30,7 +30,7 @@ class CoordinatorRecord:
 
     type: RecordType
     key: Mapping[str, Any]
-    """The fields of the key by their names in Kafka's schemas; structs are dicts and arrays are lists."""
+    """Name of a field in Kafka's schema of the key → its value. Structs are dicts and arrays are lists."""
     value: Mapping[str, Any] | None
     """The fields of the value; None for a tombstone. Fields that this version does not have get their defaults."""
     version: int | None

@@ -21,7 +21,7 @@ DEFAULTS: dict[str, object] = {"string": "", "bytes": b"", "bool": False, "uuid"
 
 @cache
 def read_schema(jar: Path, name: str) -> dict[str, Any]:
-    """Read the schema of a message from a jar. Its comments are removed, because `json` cannot read them."""
+    """Read the schema of a message from a jar. The comments in it are removed, because `json` cannot read them."""
     with ZipFile(jar) as opened:
         text = opened.read(f"common/message/{name}.json").decode()
     loaded: dict[str, Any] = json.loads(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE))
