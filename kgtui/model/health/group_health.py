@@ -194,10 +194,11 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
 
 
 def _offsets_expire(history: ReadHistory) -> bool:
-    """Return whether all offsets of the group expire together, some time after the group became Empty.
+    """Return whether the time since the group became Empty tells when its offsets expire.
 
-    The result is False for share groups, whose offsets do not expire, and for simple groups, in which each offset
-    expires some time after its own commit.
+    It does not for share groups, whose offsets do not expire, and for simple groups, which commit while they are Empty.
+    For consumer and streams groups, the result is an upper limit, because each offset expires some time after its own
+    commit.
     """
     description = history.description
     return (
