@@ -42,7 +42,11 @@ def report_of(error: BaseException, command: str) -> str:
 
 
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
-    """Write a crash report that only its owner can read, and return its path. Raises OSError."""
+    """Write a crash report that only its owner can read, and return its path.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"crash-{file_stamp(time.time())}-{os.getpid()}.txt"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,4 +1,7 @@
-"""Reads `config.toml` strictly: an error message names the file, the key and what was expected."""
+"""Reads `config.toml`, and rejects unknown keys and invalid values.
+
+An error message names the file, the key and what was expected.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ VERSION = 2
 """The version of the format of `config.toml`. Version 2 renamed `colour` of a cluster to `color`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Old name → new name of keys of a cluster.
+"""Keys in the tables of clusters that have been renamed: old name → new name.
 
 The old names are accepted in files of version 1 and in files without a version.
 """
@@ -87,7 +90,8 @@ def config_dir() -> Path:
 def load() -> Settings:
     """Read `config.toml` and the environment. Without the file, all settings have their defaults.
 
-    Raises ConfigError, whose message names the file, the key and what was expected.
+    Raises:
+        ConfigError: the file or a variable is not valid. The message names the file, the key and what was expected.
     """
     path = config_dir() / "config.toml"
     return _with_environment(_read_settings(path))
@@ -167,7 +171,7 @@ def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten nested tables: TOML parses `a.b = 1` as a table in a table, and this restores the key `a.b`."""
+    """Return nested tables as one table. TOML parses `a.b = 1` as a table in a table; the result has the key `a.b`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:

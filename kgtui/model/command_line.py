@@ -65,7 +65,7 @@ def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_co
     return CommandLine(join((script, *_where(seeds, command_config), "--delete", *named)), note)
 
 
-_FOREIGN_CONFIGS = "the tool shows the configs of all group types"
+_FOREIGN_CONFIGS = "the tool shows the configs of all group types, including those that do not apply to this group"
 _NOT_DESCRIBED = "Kafka's tools list groups of this kind but cannot describe them"
 _UNCHECKED = (
     "this script does not check the group's type, so it also deletes an Empty share or streams group of this name"

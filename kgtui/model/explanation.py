@@ -96,13 +96,13 @@ _FAULTS: dict[str, _Text] = {
     ),
     # Groups
     "GROUP_ID_NOT_FOUND": _Text(
-        "No group has this id, or the group has another type than the request was for.",
+        "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
         "Nothing, if it was deleted on purpose. The group is created again when a member joins.",
     ),
     "NON_EMPTY_GROUP": _Text(
         "The group has members, so the broker refuses to delete it or to change its offsets.",
-        "session.timeout.ms; members that were killed and static members that stopped count until it has passed",
+        "session.timeout.ms: killed members and stopped static members remain in the group until it has passed",
         "Wait until the group is Empty, and try again.",
     ),
     "GROUP_SUBSCRIBED_TO_TOPIC": _Text(
@@ -118,7 +118,7 @@ _FAULTS: dict[str, _Text] = {
     ),
     "COORDINATOR_NOT_AVAILABLE": _Text(
         "The group has no coordinator now, because its partition of __consumer_offsets has no leader.",
-        "offsets.topic.replication.factor, and the replicas of that partition",
+        "offsets.topic.replication.factor, and the replicas of the partition",
         "kafka-topics.sh --describe --topic __consumer_offsets --unavailable-partitions",
     ),
     "NOT_COORDINATOR": _Text(
@@ -133,7 +133,8 @@ _FAULTS: dict[str, _Text] = {
     ),
     # Topics
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
-        "The topic or partition no longer exists although the group has an offset in it, or you may not see it.",
+        "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
+        "see it.",
         "offsets.retention.minutes; a coordinator that learns of a topic's deletion drops the offsets at once",
         "Nothing, or delete the offsets of this topic.",
     ),
@@ -143,7 +144,7 @@ _FAULTS: dict[str, _Text] = {
         "kafka-topics.sh --describe --unavailable-partitions",
     ),
     "NOT_LEADER_OR_FOLLOWER": _Text(
-        "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader next.",
+        "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader at the next poll.",
     ),
     # Other errors of brokers
     "UNSUPPORTED_VERSION": _Text(
@@ -170,8 +171,8 @@ _STATES: dict[str, _Text] = {
     states.STABLE: _Text("All members have their assigned partitions."),
     states.EMPTY: _Text(
         "The group has no members. Its offsets are kept.",
-        "offsets.retention.minutes, counted from the time at which it became Empty",
-        "It can be deleted now.",
+        "offsets.retention.minutes, the time after which brokers delete the offsets (but not those of share groups)",
+        "The group can be deleted now.",
     ),
     states.DEAD: _Text(
         "The group is being removed. Older brokers also report groups as Dead that do not exist or have a newer type.",
@@ -188,7 +189,7 @@ _STATES: dict[str, _Text] = {
     ),
     states.ASSIGNING: _Text("The coordinator computes a new target assignment.", "", "Wait a few seconds."),
     states.RECONCILING: _Text(
-        "The members change to the target assignment. A partition is given up by one member before another takes it.",
+        "The members change to the target assignment. One member gives up a partition before another takes it.",
         "consumer.session.timeout.ms and max.poll.interval.ms; a member that does not poll delays the others",
         "The Assignments pane shows the pending moves and the members that delay them.",
     ),
@@ -201,8 +202,8 @@ _STATES: dict[str, _Text] = {
 
 _REASONS: dict[str, _Text] = {
     "no commit": _Text(
-        "The group has no committed offset in the partition and therefore no lag. auto.offset.reset decides where it "
-        "starts to read.",
+        "The group has no committed offset in the partition and therefore no lag. auto.offset.reset decides where "
+        "the group starts to read.",
         "enable.auto.commit, or the commits of the application",
         "Nothing, if the group has not read the partition yet.",
     ),
@@ -210,7 +211,8 @@ _REASONS: dict[str, _Text] = {
     "topic deleted": _FAULTS["UNKNOWN_TOPIC_OR_PARTITION"],
     "no leader": _FAULTS["LEADER_NOT_AVAILABLE"],
     "not told": _Text(
-        "The broker did not report it. Brokers report the lag of share groups since Kafka 4.2, once it has been read.",
+        "The broker did not report the lag. For share groups, brokers report it since Kafka 4.2, and only for "
+        "partitions that the group has read.",
         "",
         "Wait for a later poll, or upgrade the broker.",
     ),
@@ -243,7 +245,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 def explain_state(state: str) -> Explanation:
     """Explain a group state. An unknown state gets an explanation that says so."""
-    text = _STATES.get(state, _Text("This version of kgtui does not know the state; the name is from the broker."))
+    text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
     return Explanation(state, "", *text, is_problem=False)
 
 

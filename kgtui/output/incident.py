@@ -81,7 +81,11 @@ def render(found: dict[str, Any], form: ExportFormat) -> bytes:
 
 
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
-    """Write an incident into a new file with mode 0600, and return its path. Raises OSError."""
+    """Write an incident to a new file with mode 0600, and return its path.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     group = str(found["group"]["group"])
     stem = f"{file_stem(group)}-{file_stamp(parse_rfc3339(str(found['taken_at'])))}"

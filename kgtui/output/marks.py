@@ -33,7 +33,7 @@ def unknown(fault: Fault | None) -> str:
 
 
 def unread_partition(reason: str | None) -> str:
-    """Return the mark for a missing offset or lag, from `PartitionLag.reason`."""
+    """Return the mark for a missing offset or lag of a partition, given its `PartitionLag.reason`."""
     if reason in (None, "", "no commit"):
         return NONE
     return FORBIDDEN if reason == "forbidden" else NO_ANSWER

@@ -49,7 +49,7 @@ def test_all_settings_have_defaults() -> None:
     assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
 
 
-def test_complete_file_is_read(folder: Path) -> None:
+def test_file_with_all_settings_is_read(folder: Path) -> None:
     write(
         folder,
         """
@@ -323,7 +323,7 @@ def test_missing_secret_is_named_in_the_error(tmp_path: Path) -> None:
         filled(tmp_path, f"ssl.key.password=file:{tmp_path}/none")
 
 
-def test_secrets_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[clusters.prod]\nbootstrap='a:1'\nssl.key.password='hunter2'")
     settings = config.load()
     target = config.resolve(settings, Namespace(cluster="prod"))
@@ -335,7 +335,7 @@ def test_secrets_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_folders_can_be_moved_by_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_variables_choose_the_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "s"))
     assert (config.config_dir(), config.state_folder().path) == (tmp_path / "c", tmp_path / "s")

@@ -116,7 +116,7 @@ def test_spellings_select_the_expected_groups(text: str, expected: set[str]) -> 
     assert chosen(text) == expected
 
 
-def test_marked_term_uses_the_marked_groups() -> None:
+def test_marked_term_selects_the_marked_groups() -> None:
     marked = frozenset({"old.group"})
     assert chosen("marked:yes", marked=marked) == {"old.group"}
     assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
@@ -210,7 +210,7 @@ def test_unknown_values_sort_last(text: str, expected: list[str]) -> None:
     assert query.select(snap) == expected
 
 
-def test_default_order_is_by_id() -> None:
+def test_groups_are_sorted_by_id_by_default() -> None:
     assert parse("").select(mixed_snapshot()) == sorted(EVERY)
 
 
@@ -264,7 +264,7 @@ def test_syntax_errors_have_position_and_expected_text(text: str, position: int,
     assert caught.value.expected
 
 
-def test_quotes_allow_unknown_names() -> None:
+def test_quoted_value_may_be_an_unknown_name() -> None:
     snap = snapshot({"q": Listing("quantum", "", "Superposed", 1), "g": CONSUMER})
     assert chosen('type:"quantum"', snap) == {"q"}
     assert chosen('state:"superposed"', snap) == {"q"}

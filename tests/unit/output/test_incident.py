@@ -117,7 +117,7 @@ def test_no_id_can_close_its_code_span(text: str) -> None:
     assert "\x1b" not in inner
 
 
-def test_fence_is_longer_than_any_in_the_text() -> None:
+def test_code_fence_is_longer_than_fences_in_the_text() -> None:
     assert fenced("````").startswith("`````\n")
 
 
