@@ -149,8 +149,8 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Python allows signal handlers only in the main thread. Some tests run the app in another thread, so that
-            # the error is ignored.
+            # The error is ignored, because some tests run the app in another thread, and Python allows signal handlers
+            # only in the main thread.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur earlier."""
+"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur in this time."""
 
 LAST_WRITE_TIMEOUT = 10.0
 """Maximum time, in seconds, to wait for the last write of a recording when the screen is closed."""

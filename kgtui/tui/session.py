@@ -140,7 +140,7 @@ class Target:
     Attributes:
         name: the name in the configuration; the bootstrap addresses if the cluster is not configured.
         bootstrap: one or more `host:port`, separated by commas.
-        color: a color that Textual can parse, behind the name in the header; None to use a color of the theme.
+        color: background color of the name in the header, in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; `""` if the cluster has no label.
         command_config: path of the client properties file, for Kafka commands that are shown to the user.
     """
@@ -159,7 +159,7 @@ class ClusterChoice:
     Attributes:
         name: the name in the configuration, and the argument of `Session.open_cluster`.
         bootstrap: one or more `host:port`, separated by commas.
-        color: a color that Textual can parse, behind the name in the list; None to use a color of the theme.
+        color: background color of the name in the list, in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; `""` if the cluster has no label.
         read_only: whether kgtui must not change this cluster.
     """

@@ -73,7 +73,7 @@ class Terminal:
     def __init__(
         self, folder: Path, *, size: tuple[int, int] = (120, 40), environment: Mapping[str, str] | None = None
     ) -> None:
-        """Describe a terminal, which is started as a context manager.
+        """Set the properties of a terminal. The terminal is started when this object is entered as a context manager.
 
         Args:
             folder: home folder of the programs in the terminal.

@@ -1,4 +1,4 @@
-"""Random keys, pastes, clicks and resizes: nothing that a user does ends the screen."""
+"""Tests with random keys, pastes, clicks and resizes: no input except a quit key may end the app."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 QUIT_KEYS = {"q", "ctrl+c", "ctrl+q", "ctrl+z"}
-"""Keys that end or suspend the program, which is what they are for."""
+"""Keys that end or suspend the program. The tests do not press these keys."""
 
 KEYS = sorted(
     {
@@ -34,7 +34,7 @@ BURST = 10
 
 
 async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tmp_path: Path) -> None:
-    """The first click closes the palette. The others arrive before the palette is gone."""
+    """The first click closes the palette. The other two clicks arrive before the palette is removed."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -79,7 +79,7 @@ def send(app: KgtuiApp, chance: random.Random) -> None:
 
 
 def click_burst(app: KgtuiApp, x: int, y: int, times: int) -> None:
-    """Press and release the mouse button several times at one place, as the terminal reports it."""
+    """Post the events of several mouse clicks on one cell to the app, without a pause."""
     arguments: dict[str, Any] = {
         "widget": None, "x": x, "y": y, "delta_x": 0, "delta_y": 0, "button": 1, "shift": False, "meta": False,
         "ctrl": False, "screen_x": x, "screen_y": y,

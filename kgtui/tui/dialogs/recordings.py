@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
 TYPING_PAUSE = 0.2
-"""Delay between the last typed character and the read of the folder, in seconds.
+"""Delay between the last typed character and reading the folder, in seconds.
 
-The delay prevents a read from disk after each character.
+The delay prevents that the folder is read from disk after each character.
 """
 
 
@@ -125,7 +125,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         yield Input(str(self._lake.path), placeholder="a folder", compact=True, id="lake")
         yield Static(id="span", classes="note", markup=False)
         yield Static("Time", classes="note", markup=False)
-        yield Input(time, placeholder=f"{TIME_EXAMPLES}; empty: the end", compact=True, id="time")
+        yield Input(time, placeholder=f"{TIME_EXAMPLES}; if empty, the end", compact=True, id="time")
 
     def key_hints(self) -> tuple[str, ...]:
         """Return hints for the keys enter, tab and escape."""

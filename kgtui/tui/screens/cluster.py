@@ -42,7 +42,7 @@ While an arrow key is held down, the panes are therefore not drawn, and the curs
 FILL_DELAY = 0.3
 """Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
 
-The hidden panes are not urgent, so that the groups appear first.
+The hidden panes are created later than the groups, because they are not urgent.
 """
 
 

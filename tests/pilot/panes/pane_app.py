@@ -1,4 +1,4 @@
-"""An app for tests that shows one pane, next to an empty area as wide as the tree would be."""
+"""An app for tests that shows one pane. An empty area on its left can take the place of the tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLOURS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """An app that shows one pane, with an empty area of width `gap` on its left."""
+    """An app that shows one pane, with an empty area of `gap` cells on its left."""
 
     CSS = """
     Screen { layout: horizontal; }

@@ -183,7 +183,7 @@ async def test_offsets_filter_is_kept_by_enter_and_removed_by_escape() -> None:
         assert len({row.topic for row in pane.table.rows}) == 5
 
 
-async def test_v_cycles_assignments_by_partition_member_host_and_rack() -> None:
+async def test_v_lists_assignments_by_partition_member_host_and_rack() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
