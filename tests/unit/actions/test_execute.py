@@ -254,7 +254,7 @@ async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: Scri
 
 
 async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Without a complete list, the outcome is unknown.
+    """Without a complete list, the deletion counts as not verified.
 
     The state `Dead` from an old describe RPC does not prove that the group no longer exists. A list that lacks the
     groups of one broker does not prove it either.
