@@ -280,7 +280,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
-        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
+        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:

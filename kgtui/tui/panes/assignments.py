@@ -83,7 +83,7 @@ class AssignmentsPane(Pane):
 
     @property
     def table(self) -> LineTable[Any]:
-        """The table of the current view."""
+        """The table widget, which shows the rows of the current view."""
         return self.query_one("#assignments-table", LineTable)
 
     def focus_target(self) -> Widget:
@@ -178,18 +178,18 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because another number of members may fit."""
         if self._view == "grid":
-            # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
+            # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:
-        """Choose the previous or next member of the grid, and scroll to its column."""
+        """Choose another member of the grid, `step` columns to the right, and scroll to its column."""
         if self._view != "grid":
             raise SkipAction
         self._member = max(0, min(self._member + step, len(self._members) - 1))
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next view: list, grid, and loads by member, host and rack."""
+        """Switch to the next view, in the order list, grid, loads by member, loads by host, loads by rack."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)

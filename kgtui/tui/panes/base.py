@@ -79,7 +79,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
+        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
         self.call_after_refresh(self.write)
 
 

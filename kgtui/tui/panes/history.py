@@ -154,7 +154,7 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
+        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:

@@ -70,7 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Wait for the end of this layout, because Textual drops a layout request that is made during a layout.
+        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)

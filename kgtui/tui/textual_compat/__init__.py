@@ -7,8 +7,7 @@ deleted.
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
 | Textual writes the full style before every run of cells. | `terminal_driver.shorten_sgr` |
-| The thread that writes to the terminal ends at the first write error, and the program then hangs. | `terminal_driver`
-|
+| The thread that writes to the terminal ends at the first error, and the program then hangs. | `terminal_driver` |
 | If the first key of a burst moves the focus, the next keys still go to the widget that had it before. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
 | A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |

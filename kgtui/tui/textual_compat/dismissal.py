@@ -1,8 +1,8 @@
-"""Dismiss a screen only while it is the active screen.
+"""Ignore a request to dismiss a screen that has already been dismissed.
 
-In Textual 8.2.8, `Screen.dismiss` removes the screen at the top of the stack, whichever it is. If two quick clicks
-dismiss a screen, the second one removes the screen below it. The third one may find no screen, which is an error.
-This happens if the background of the command palette is clicked several times.
+In Textual 8.2.8, `Screen.dismiss` removes the screen at the top of the stack, even if it is called for another screen.
+If the user clicks the background of the command palette twice, the second click therefore removes the screen below the
+palette. A third click may find no screen at all and cause an exception.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _textual_dismiss = Screen.dismiss
 
 
 def prevent_repeated_dismissal() -> None:
-    """Patch `Screen.dismiss` so that it has no effect on a screen that is not active any more."""
+    """Patch `Screen.dismiss` so that it does nothing if the screen is no longer the active one."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 

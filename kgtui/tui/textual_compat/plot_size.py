@@ -1,7 +1,8 @@
-"""Create plots that may be larger than the terminal that plotext measures, which can be narrower than the screen.
+"""Create plots without the size limit of plotext.
 
-plotext 5.3.2 limits the size of every plot to this terminal. Its public function `limit_size` disables the limit only
-for plotext's global figure, so that this module calls the private method.
+plotext 5.3.2 limits every plot to the size of the terminal that it detects, and this size may be smaller than the
+screen. The public function `limit_size` disables the limit only for plotext's global figure. For other plots, this
+module has to call a private method.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unlimited_plot(width: int, height: int) -> Plot:
-    """Create a plot of this size, in terminal cells, whatever the size of the terminal is."""
+    """Create a plot of this size, in terminal cells, even if plotext detects a smaller terminal."""
     from textual_plotext.plot import Plot
 
     plot = Plot()

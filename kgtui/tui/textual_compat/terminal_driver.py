@@ -7,8 +7,8 @@ color, this driver writes only this color. For runs of blanks, it writes no text
 Textual's writer thread ends at the first write error, for example when an SSH connection is lost. The frames that
 follow fill the queue of the thread, and the program hangs as soon as the queue is full.
 
-The input thread decodes UTF-8 strictly. At the first byte that is not UTF-8, such as an umlaut typed in a Latin-1
-terminal, it ends the program with a traceback. Some escape sequences that its parser does not expect do the same.
+Textual's input thread decodes UTF-8 strictly. A byte that is not UTF-8, such as an umlaut typed in a Latin-1 terminal,
+ends the program with a traceback. So do some escape sequences that Textual's parser does not expect.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of a driver that shortens frames, and ignores invalid input and errors of a closed terminal."""
-    # The drivers call the function `getincrementaldecoder` that they have imported into their modules.
+    # Textual's drivers have imported `getincrementaldecoder` by name, so it is replaced in the module of the driver.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
-        """The driver of the platform, with these workarounds."""
+        """The driver of the platform with all workarounds of this module."""
 
         def __init__(self, *arguments: Any, **named: Any) -> None:
             super().__init__(*arguments, **named)
@@ -55,9 +55,9 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             while not self.exit_event.is_set():
                 try:
                     super().run_input_thread()
-                except OSError:  # the terminal is gone, which the app notices itself
+                except OSError:  # the terminal has been closed
                     return
-                except Exception as error:  # noqa: BLE001 - whatever was typed, the app must go on
+                except Exception as error:  # noqa: BLE001 - no input may end the app
                     _log.warning("input was discarded: %s", type(error).__name__)
 
     return KgtuiDriver

@@ -1,4 +1,4 @@
-"""Bytes from the terminal: whatever is typed, pasted or sent by a mouse, the input thread goes on."""
+"""Tests that no input from the terminal, such as keys, pastes or mouse events, ends the input thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
-    """Run the input thread of a driver, send it these bytes and then the key `q`, and return its messages."""
+    """Run the input thread of a driver, send it these bytes and then the key `q`, and return the messages that it posts."""
     readable, writable = os.pipe()
     driver: Any = object.__new__(driver_class or with_workarounds(LinuxDriver))
     driver.fileno, driver._debug, driver.exit_event = readable, False, threading.Event()
@@ -39,7 +39,8 @@ def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[M
         thread.start()
         for chunk in typed:
             os.write(writable, chunk)
-        # An unfinished escape sequence or paste swallows some keys, so press the key until the thread has ended.
+        # The first keys may become part of an unfinished escape sequence or paste, so `q` is sent until the thread
+        # ends.
         for _ in range(100):
             os.write(writable, b"\x1b[201~q")
             thread.join(0.05)
@@ -57,17 +58,17 @@ def characters(messages: list[Message]) -> list[str | None]:
     return [message.character for message in messages if isinstance(message, events.Key)]
 
 
-def test_a_byte_that_is_not_utf8_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_bytes_that_are_not_utf8_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "UTF-8")
     assert characters(messages_for(b"a\xe9b\xff", "ü".encode())) == ["a", "b", "ü", "q"]
 
 
-def test_a_byte_is_decoded_with_the_encoding_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_is_decoded_with_the_encoding_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "ISO-8859-1")
     assert characters(messages_for(b"a\xe9b")) == ["a", "é", "b", "q"]
 
 
-def test_input_is_utf8_if_the_locale_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_is_decoded_as_utf8_if_the_locale_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "ANSI_X3.4-1968")
     assert input_decoder("utf-8")().decode("ü".encode()) == "ü"
 
@@ -82,12 +83,12 @@ ends = st.sampled_from([b";", b"u", b"~", b"M", b"m", b"R", b"$y", b"t", b":", b
 @given(st.lists(st.one_of(sequences, numbers, ends, st.binary(max_size=8)), max_size=12))
 @example([b"\x1b[", b"99999999999", b"u"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_keys_are_read_after_any_bytes(typed: list[bytes]) -> None:
+def test_input_thread_still_reads_keys_after_arbitrary_bytes(typed: list[bytes]) -> None:
     messages_for(b"".join(typed))
 
 
-def test_canary_textual_ends_its_input_thread_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails once Textual ignores such bytes; then `input_decoder` is no longer needed."""
+def test_canary_invalid_byte_ends_the_input_thread_of_textual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Textual ignores invalid bytes, this test fails, and `input_decoder` is no longer needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()
     driver = object.__new__(LinuxDriver)
