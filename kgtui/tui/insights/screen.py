@@ -70,7 +70,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # Wait for the end of this layout. Before it, the height to which the text is cut is not known yet.
+        # Wait until the current layout is finished, because only then the height to which the text is cut is known.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -103,7 +103,7 @@ class Notice(AutoHeightText):
 
 
 class Pane(Vertical):
-    """Base class of a pane, which shows one group."""
+    """Base class of the panes. A pane shows data of one group."""
 
     DEFAULT_CSS = """
     Pane { background: $surface; padding: 0 0 0 1; }

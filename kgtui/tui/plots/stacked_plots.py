@@ -33,7 +33,7 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Time span over which rates are averaged, in seconds. It is at least the time that one value of a plot covers."""
+"""Time span over which rates are averaged, in seconds, unless one value of the plot covers a longer time."""
 
 
 class StackedPlot(NamedTuple):

@@ -23,7 +23,7 @@ _NARROWEST_NAME = 22
 
 @dataclass(frozen=True, slots=True)
 class TreeColumns:
-    """Width of each column in terminal cells; 0 for a column that does not fit."""
+    """Widths of the columns of the tree, in terminal cells. The width of a column that does not fit is 0."""
 
     name: int
     count: int

@@ -61,7 +61,8 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks are part of the first piece, because for a separate piece its style would be sent to the terminal.
+        # The blanks are part of the first piece, because the style of a separate piece would also be sent to the
+        # terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 

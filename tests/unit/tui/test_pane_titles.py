@@ -16,6 +16,6 @@ def test_pane_titles_are_shortened_only_if_they_do_not_fit(width: int) -> None:
     assert all(title.startswith(entry.key) for entry, title in zip(PANES, found.values(), strict=True))
 
 
-def test_assignments_offsets_and_config_are_shortened_in_54_cells() -> None:
+def test_some_pane_titles_are_shortened_in_54_terminal_cells() -> None:
     assert list(pane_titles(54).values()) == ["1 Overview", "2 Members", "3 Assign", "4 Offs", "5 History", "6 Conf"]
     assert list(pane_titles(80).values()) == [f"{entry.key} {entry.title}" for entry in PANES]

@@ -63,7 +63,10 @@ def test_many_lists_are_merged_in_slices() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
-    """This is the node that `path_of` returns. The count of each node is the sum of the counts of its child nodes."""
+    """The node of a group is the one that `path_of` returns.
+
+    The count of a node includes the counts of its child nodes.
+    """
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
     found = {group: node.path for node in nodes.by_path.values() for part in node.parts for group in part}
