@@ -26,25 +26,48 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
 
+_PEM_ADVICE = (
+    "this looks like a PEM file. Give a file of Java client properties, and name the PEM file in it with "
+    "ssl.keystore.location or ssl.truststore.location. A key or certificate as a value must be one line"
+)
+
+_PROPERTY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | [a-z]{1,30}", re.VERBOSE)
+"""Names that properties of Kafka's clients have. A line of base64 does not look like this."""
+
+
 def read_properties(path: str | Path) -> Properties:
     """Read a file of Java properties as Kafka's tools do.
 
     The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value counts.
+    Keys are shown to the user. So a key that does not look like the name of a property is replaced by `line N of FILE`,
+    because it may be a part of a secret.
 
     Raises:
-        ConfigError: the file cannot be read, or has a `\\u` without four hexadecimal digits.
+        ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a private
+            key or certificate. Then the message contains only the number of the line.
     """
-    from javaproperties import InvalidUEscapeError, load
+    from javaproperties import InvalidUEscapeError, KeyValue, parse
 
+    found = Properties()
+    line, in_pem = 1, False
     try:
         with Path(path).expanduser().open("rb") as file:
-            return Properties(load(file))
+            for element in parse(file):
+                if isinstance(element, KeyValue):
+                    if "-----BEGIN" in element.source:
+                        in_pem = "-----END" not in element.source
+                    looks_like_name = _PROPERTY_NAME.fullmatch(element.key)
+                    if in_pem and not looks_like_name:
+                        raise ConfigError(f"{path}: line {line} is not a property: {_PEM_ADVICE}")
+                    found[element.key if looks_like_name else f"line {line} of {path}"] = element.value
+                line += len(element.source.splitlines())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; expected a file of Java client properties") from None
     except InvalidUEscapeError as error:
         raise ConfigError(
             f"{path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
         ) from None
+    return found
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:

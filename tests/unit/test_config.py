@@ -278,7 +278,7 @@ def test_properties_are_read_as_in_kafka(tmp_path: Path) -> None:
         "client.id": "kgtui-two",
         "ssl.key.password": "äß ",
         "empty": "",
-        "a=b": "c",
+        f"line 7 of {file}": "c",
         "client.rack": "last",
     }
     with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
@@ -286,6 +286,33 @@ def test_properties_are_read_as_in_kafka(tmp_path: Path) -> None:
     file.write_bytes(b"a=\\u12")
     with pytest.raises(ConfigError, match="is not a valid escape"):
         config.read_properties(file)
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqrstuvwx\n-----END PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
+)
+def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: str, line: int) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        config.read_properties(file)
+    assert str(caught.value).startswith(f"{file}: line {line} is not a property: this looks like a PEM file.")
+    assert not any(part in str(caught.value) for part in PEM.splitlines())
+
+
+def test_a_line_that_does_not_look_like_a_property_is_known_by_its_number(tmp_path: Path) -> None:
+    """The line may be a part of a secret, so its text must not get into a warning."""
+    file = tmp_path / "client.properties"
+    lines = (
+        "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
+        "ssl.keystore.key=-----BEGIN X-----\\n\\", "  abc\\n-----END X-----", "P+w/d!=2",
+    )  # fmt: skip
+    file.write_text("\n".join(lines))
+    unclear = {f"line 4 of {file}", f"line 8 of {file}"}
+    assert set(config.read_properties(file)) == {"client.id", "custom.Name", "ssl.keystore.key"} | unclear
 
 
 def filled(tmp_path: Path, text: str) -> dict[str, str]:
