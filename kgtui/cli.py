@@ -8,11 +8,12 @@ Large modules are imported only when they are needed, so that commands start fas
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import kgtui
-from kgtui.errors import CRASHED, KgtuiError, QueryError, UnreachableError
+from kgtui.errors import CRASHED, KgtuiError, QueryError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,18 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
 """Commands that parse their options like Kafka's script `kafka-NAME.sh`."""
+
+_NAMING_VARIABLES = (
+    "KGTUI_BOOTSTRAP_SERVER",
+    "KGTUI_CLUSTER",
+    "KGTUI_COMMAND_CONFIG",
+    "KGTUI_CONFIG_DIR",
+    "KGTUI_STATE_DIR",
+    "KGTUI_LAKE",
+    "KGTUI_SPARK_JARS",
+    "KGTUI_MAVEN_REPOSITORY",
+)
+"""Environment variables that name a cluster, a file or a folder."""
 
 _MOST_REASON_CHARACTERS = 2_000
 
@@ -49,6 +62,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(f"kgtui {kgtui.__version__}\n")
         sys.stdout.flush()
         return 0
+    _check_variables()
     if words and words[0] in ALIASES:
         from kgtui.commands import kafka_groups
 
@@ -56,6 +70,16 @@ def _run(words: list[str]) -> int:
     from kgtui.commands.parser import parse_args, run_command
 
     return run_command(parse_args(words))
+
+
+def _check_variables() -> None:
+    """Raise UsageError if a variable that names a cluster, a file or a folder is set to an empty text.
+
+    The user meant something else than the default, which may be another cluster.
+    """
+    for name in _NAMING_VARIABLES:
+        if not os.environ.get(name, "unset").strip():
+            raise UsageError(f"{name} is set, but its value is empty: set it to a value, or unset it")
 
 
 def _complain(error: KgtuiError) -> None:

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.model.health.values import DEFAULT_WATCHING
 
     add_lake_options(parser)
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
+    parser.add_argument("expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND")
     parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
     parser.add_argument("--interval", metavar="TIME", help=f"time between two reads ({policy.CHECK_INTERVAL:g}s)")
     parser.add_argument(
@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="assumed time between two commits of a group, until it has been observed (%(default)s)",
     )
-    parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
+    parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 
 def epilog() -> str:

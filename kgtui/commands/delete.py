@@ -46,7 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "pass --yes --expect N.\n"
         "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed."
     )
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help")
+    parser.add_argument(
+        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
+    )
     parser.add_argument(
         "--group", action="append", default=[], metavar="NAME", help="id of a group to delete; may be repeated"
     )

@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui insights`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND")
+    parser.add_argument(
+        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND"
+    )
     parser.add_argument("--lake", metavar="LAKE", help=f"folder of the lake (${LAKE_VARIABLE})")
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")

@@ -28,14 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
-    parser.add_argument("expr", nargs="*", metavar="EXPR", help="filter terms, joined by AND")
+    parser.add_argument("expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND")
     add_format_option(parser, "table", "json", "csv", "wide")
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
         "--watch", nargs="?", type=float, const=True, metavar="SECONDS", help="repeat every SECONDS (2) until Ctrl-C"
     )
-    parser.add_argument("--filter", metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
+    parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 
 def epilog() -> str:

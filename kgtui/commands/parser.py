@@ -56,6 +56,15 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
+        # Arguments without a type name a cluster, a file, a folder or a group. If a script passes the empty value of an
+        # unset variable, no default may be used instead. Filters have the type `str`, because they may be empty.
+        self.register("type", None, _not_empty)
+
+    def add_subparsers(self, **options: Any) -> Any:
+        """Add subcommands, whose arguments are checked only by their own parsers."""
+        action = super().add_subparsers(**options)
+        action.type = str
+        return action
 
     def load(self) -> ModuleType | None:
         """Import the module of the command and add its options; only the first call has an effect."""
@@ -91,6 +100,12 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`. Without this override, argparse would print the usage and exit."""
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the value is empty")
+    return text
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -168,7 +183,9 @@ def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) 
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("screen")
     text: Any = argparse.SUPPRESS if again else ""
-    group.add_argument("--filter", metavar="EXPR", default=text, help="show only groups that match the filter")
+    group.add_argument(
+        "--filter", type=str, metavar="EXPR", default=text, help="show only groups that match the filter"
+    )
     group.add_argument("--theme", metavar="NAME", default=unset, help="color theme")
     group.add_argument(
         "--interval", metavar="SECONDS", type=float, default=unset, help="time between two polls of a broker (2)"

@@ -254,3 +254,37 @@ def test_unknown_option_names_the_help_of_its_command(
 ) -> None:
     assert cli.main(words) == 2
     assert capsys.readouterr().err == f"kgtui: unrecognized arguments: --nope (see {help_of} --help)\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--bootstrap-server", ""],
+        ["ls", "--bootstrap-server", ""],
+        ["delete", "old", "--cluster="],
+        ["ls", "--command-config", " "],
+        ["ls", "--lake", ""],
+        ["show", ""],
+        ["record", ""],
+        ["replay", "lake", "--at", ""],
+        ["pipeline", "run", "--lake", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty name comes from an unset variable of a script. With a default, kgtui might act on another cluster."""
+    assert cli.main(words) == 2
+    assert "the value is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", cli._NAMING_VARIABLES)
+def test_an_empty_variable_is_rejected(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, " ")
+    assert cli.main(["ls"]) == 2
+    assert f"{name} is set, but its value is empty" in capsys.readouterr().err
+
+
+def test_an_empty_filter_matches_all_groups() -> None:
+    assert parser.parse_args(["ls", "", "--filter", ""]).expr == [""]
