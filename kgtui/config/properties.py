@@ -43,8 +43,8 @@ def read_properties(path: str | Path) -> Properties:
     because it may be a part of a secret.
 
     Raises:
-        ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a private
-            key or certificate. Then the message contains only the number of the line.
+        ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
+            certificate in PEM. In this case, the message contains only the number of the line.
     """
     from javaproperties import InvalidUEscapeError, KeyValue, parse
 

@@ -95,7 +95,7 @@ def test_path_that_cannot_be_a_folder_is_reported(
     (tmp_path / "file").touch()
     lake = tmp_path / "file" if make == "file" else tmp_path / "file" / "lake"
     message = error_of(capsys, 2, "watch", "--lake", lake)
-    assert "is a file; a lake is a folder" in message or "cannot be written: Not a directory" in message
+    assert "is a file, but a lake is a folder" in message or "cannot be written: Not a directory" in message
 
 
 def test_lake_without_write_permission_is_reported(

@@ -140,7 +140,7 @@ def test_without_findings_the_commands_to_run_are_shown() -> None:
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
     assert "kgtui record /state/lakes/prod --bootstrap-server a:1,b:2" in nothing
     assert "kgtui pipeline run --lake=/state/lakes/prod" in nothing
-    trouble = "/x is a file; a lake is a folder"
+    trouble = "/x is a file, but a lake is a folder"
     unread = " ".join(words(no_findings_lines(LakeChoice(path, ""), trouble, recorded=False, seeds=seeds, width=78)))
     assert "a lake is a folder" in unread
     assert "kgtui record" not in unread
