@@ -196,7 +196,7 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop combining marks at the start. Their letter was cut off, so that they would be drawn over the ellipsis.
+    # Drop combining marks at the start. Their letter was cut off, and without it they would be drawn over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]

@@ -1,4 +1,4 @@
-"""Addresses without a cluster: nothing listens there, or another server does. The screen names the problem."""
+"""Tests of addresses at which there is no cluster: the screen says what is wrong and what to do."""
 
 from __future__ import annotations
 

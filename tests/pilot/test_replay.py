@@ -76,7 +76,7 @@ async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest
             await press_until("enter", "at-20")
 
 
-async def test_replay_keys_on_a_live_cluster_say_what_to_do(tmp_path: Path) -> None:
+async def test_replay_keys_on_a_live_cluster_show_what_to_do(tmp_path: Path) -> None:
     admin = ScriptedAdmin()
     admin.add("payment")
     session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)

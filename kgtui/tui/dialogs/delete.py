@@ -185,8 +185,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed])
         question = f"To confirm, type {self._challenge.what}:\n"
-        # The text that the user must type is printable ASCII already. If its backslashes were escaped again, the user
-        # would see another text than the one to type.
+        # The text that the user must type is printable ASCII already. Escaping its backslashes again would display a
+        # text that differs from the text to type.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.set_class(message.plan.irreversible, "-irreversible")
         self.add_class("-asking")
@@ -278,7 +278,9 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            self.call_next(close)  # a screen can only be dismissed when no other screen is above it
+            # Dismiss this dialog only after the result dialog is removed, because Textual can dismiss only the top
+            # screen.
+            self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)
 
