@@ -177,7 +177,7 @@ def simulated(version: str) -> Simulator:
 
 
 @pytest.mark.parametrize("api", QUESTIONS, ids=lambda api: api.name)
-async def test_unusual_requests_get_the_same_responses(api: Api, real: Cluster) -> None:
+async def test_unusual_requests_get_equal_responses_from_simulator_and_brokers(api: Api, real: Cluster) -> None:
     async with simulated(real.version) as fake:
         offered = fake.state.node(1).release.ranges.get(api.key, (1, 0))
         for version in range(offered[0], offered[1] + 1):
@@ -188,7 +188,7 @@ async def test_unusual_requests_get_the_same_responses(api: Api, real: Cluster) 
                 assert (asked, comparable(ours)) == (asked, comparable(theirs))
 
 
-async def test_a_deleted_group_gets_the_same_responses(real: Cluster) -> None:
+async def test_delete_requests_get_equal_responses_from_simulator_and_brokers(real: Cluster) -> None:
     real.commit(DELETED_GROUP, {(TOPIC, 0): 0})
     async with simulated(real.version) as fake:
         fake.state.add_groups([ClassicGroup(DELETED_GROUP, ConstantMembership(0), protocol="")])

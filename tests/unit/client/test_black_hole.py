@@ -26,7 +26,7 @@ async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> 
     """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
-        fake.topics = {"t": {0: 2, 1: 3}}
+        fake.topics = {"topic": {0: 2, 1: 3}}
         async with Pool([hole.address, *fake.seeds[1:]], options=FOREVER) as pool:
             await pool.metadata(timeout=5)
             if met_before:
@@ -49,7 +49,10 @@ async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> 
             for number in range(5):
                 assert (await pool.metadata(timeout=60, refresh=True)).cluster_id == "fake"
                 assert (await pool.find_coordinators([f"g{number}"], timeout=60)).nodes == {f"g{number}": 1}
-                assert (await pool.find_leaders(["t"], timeout=60, refresh=True)).nodes == {("t", 0): 2, ("t", 1): 3}
+                assert (await pool.find_leaders(["topic"], timeout=60, refresh=True)).nodes == {
+                    ("topic", 0): 2,
+                    ("topic", 1): 3,
+                }
             pool.rebootstrap()
             assert (await pool.metadata(timeout=60)).cluster_id == "fake"
             assert not any(task.done() for task in dead)

@@ -53,32 +53,42 @@ async def test_coordinators_known_from_a_list_are_not_looked_up() -> None:
 async def test_old_brokers_are_asked_for_one_group_per_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
-        found = await pool.find_coordinators(["a", "b", "c"], timeout=5)
-        assert found.nodes == {"a": 1, "b": 1, "c": 1}
-        assert sorted(request.fields["Key"] for request in fake[1].requests(FIND_COORDINATOR.key)) == ["a", "b", "c"]
+        found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=5)
+        assert found.nodes == {"group-a": 1, "group-b": 1, "group-c": 1}
+        assert sorted(request.fields["Key"] for request in fake[1].requests(FIND_COORDINATOR.key)) == [
+            "group-a",
+            "group-b",
+            "group-c",
+        ]
 
 
 async def test_the_lookup_is_repeated_while_a_coordinator_moves_or_loads() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        fake.group_codes = {"moving": [16, 15], "loading": [14], "forbidden": [30, 30, 30]}
-        found = await pool.find_coordinators(["moving", "loading", "forbidden", "fine"], timeout=5)
-        assert found.nodes == {"moving": 1, "loading": 1, "fine": 1}
-        assert list(found.errors) == ["forbidden"]
-        error = found.errors["forbidden"]
+        fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
+        found = await pool.find_coordinators(
+            ["moving-group", "loading-group", "forbidden-group", "healthy-group"], timeout=5
+        )
+        assert found.nodes == {"moving-group": 1, "loading-group": 1, "healthy-group": 1}
+        assert list(found.errors) == ["forbidden-group"]
+        error = found.errors["forbidden-group"]
         assert isinstance(error, BrokerError)
         assert error.code == 30
-        assert "no coordinator for group 'forbidden': Group authorization failed." in str(error)
+        assert "no coordinator for group 'forbidden-group': Group authorization failed." in str(error)
         asked = [request.fields["CoordinatorKeys"] for request in fake[1].requests(FIND_COORDINATOR.key)]
-        assert asked == [["moving", "loading", "forbidden", "fine"], ["moving", "loading"], ["moving"]]
+        assert asked == [
+            ["moving-group", "loading-group", "forbidden-group", "healthy-group"],
+            ["moving-group", "loading-group"],
+            ["moving-group"],
+        ]
 
 
 async def test_a_group_without_coordinator_at_the_deadline_has_an_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        fake.group_codes = {"stuck": [15] * 1000}
-        found = await pool.find_coordinators(["stuck", "fine"], timeout=0.1)
-        assert found.nodes == {"fine": 1}
-        assert isinstance(found.errors["stuck"], BrokerError)
-        assert found.errors["stuck"].code == 15
+        fake.group_codes = {"stuck-group": [15] * 1000}
+        found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=0.1)
+        assert found.nodes == {"healthy-group": 1}
+        assert isinstance(found.errors["stuck-group"], BrokerError)
+        assert found.errors["stuck-group"].code == 15
 
 
 async def test_another_broker_is_asked_if_one_is_silent() -> None:
@@ -95,10 +105,10 @@ async def test_each_group_has_an_error_if_no_broker_answers() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
-        found = await pool.find_coordinators(["a", "b"], timeout=0.05)
+        found = await pool.find_coordinators(["group-a", "group-b"], timeout=0.05)
         assert found.nodes == {}
         assert all(isinstance(error, ClientError) for error in found.errors.values())
-        assert set(found.errors) == {"a", "b"}
+        assert set(found.errors) == {"group-a", "group-b"}
 
 
 async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
@@ -106,18 +116,18 @@ async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
         with pytest.raises(UnreachableError):
-            await pool.find_coordinators(["a"], timeout=5)
+            await pool.find_coordinators(["group"], timeout=5)
         with pytest.raises(UnreachableError):
-            await pool.find_leaders(["a"], timeout=5)
+            await pool.find_leaders(["topic"], timeout=5)
 
 
 async def test_rebootstrap_clears_caches_and_asks_bootstrap_servers() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        pool.learn_coordinators(["other"], 1)
-        fake.group_codes = {"g": [129]}
-        found = await pool.find_coordinators(["g"], timeout=5)
-        assert found.nodes == {"g": 1}
-        await pool.find_coordinators(["other"], timeout=5)
+        pool.learn_coordinators(["other-group"], 1)
+        fake.group_codes = {"group": [129]}
+        found = await pool.find_coordinators(["group"], timeout=5)
+        assert found.nodes == {"group": 1}
+        await pool.find_coordinators(["other-group"], timeout=5)
         assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "the caches must be cleared"
 
 
@@ -140,12 +150,14 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
 
 async def test_leaders_are_looked_up_after_failures_with_growing_pauses() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        fake.topics = {"a": {0: 1, 1: 2}, "b": {0: 1}}
-        await pool.find_leaders(["a", "b"], timeout=5)
-        fake.topics = {"a": {0: 1, 1: 1}, "b": {0: 2}}
+        fake.topics = {"topic-a": {0: 1, 1: 2}, "topic-b": {0: 1}}
+        await pool.find_leaders(["topic-a", "topic-b"], timeout=5)
+        fake.topics = {"topic-a": {0: 1, 1: 1}, "topic-b": {0: 2}}
         assert pool.leader_failed(2)
-        assert (await pool.find_leaders(["a"], timeout=5)).nodes == {("a", 0): 1, ("a", 1): 1}
-        assert (await pool.find_leaders(["b"], timeout=5)).nodes == {("b", 0): 1}, "broker 2 did not lead this topic"
+        assert (await pool.find_leaders(["topic-a"], timeout=5)).nodes == {("topic-a", 0): 1, ("topic-a", 1): 1}
+        assert (await pool.find_leaders(["topic-b"], timeout=5)).nodes == {("topic-b", 0): 1}, (
+            "broker 2 did not lead this topic"
+        )
         assert not pool.leader_failed(2)
         await asyncio.sleep(0.35)
         assert pool.leader_failed(2)
@@ -157,13 +169,13 @@ async def test_leaders_are_looked_up_after_failures_with_growing_pauses() -> Non
 
 async def test_missing_leaders_have_an_error_code_and_are_not_cached() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
-        fake.topics = {"half": {0: 1, 1: -1}}
-        leaders = await pool.find_leaders(["half", "gone"], timeout=5)
-        assert leaders.nodes == {("half", 0): 1}
-        assert leaders.errors == {("half", 1): 5, "gone": 3}
-        fake.topics = {"half": {0: 1, 1: 1}, "gone": {0: 1}}
-        leaders = await pool.find_leaders(["half", "gone"], timeout=5)
-        assert leaders.nodes == {("half", 0): 1, ("half", 1): 1, ("gone", 0): 1}
+        fake.topics = {"half-led-topic": {0: 1, 1: -1}}
+        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=5)
+        assert leaders.nodes == {("half-led-topic", 0): 1}
+        assert leaders.errors == {("half-led-topic", 1): 5, "deleted-topic": 3}
+        fake.topics = {"half-led-topic": {0: 1, 1: 1}, "deleted-topic": {0: 1}}
+        leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=5)
+        assert leaders.nodes == {("half-led-topic", 0): 1, ("half-led-topic", 1): 1, ("deleted-topic", 0): 1}
         assert leaders.errors == {}
 
 
@@ -172,7 +184,7 @@ async def test_no_request_is_sent_that_could_create_a_topic() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="could create the topic"):
-            await pool.find_leaders(["t"], timeout=5)
+            await pool.find_leaders(["topic"], timeout=5)
         assert all(request.fields["Topics"] == [] for request in fake[1].requests(METADATA.key))
 
 

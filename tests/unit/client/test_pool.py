@@ -115,7 +115,7 @@ async def test_calls_on_one_lane_do_not_delay_the_other() -> None:
 
     async def held(request: Request) -> Response:
         await gate.wait()
-        return groups("late")
+        return groups("late-group")
 
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[LIST_GROUPS.key] = held
@@ -134,7 +134,7 @@ async def test_requests_in_flight_are_limited_per_lane(lane: Lane, limit: int) -
 
     async def held(request: Request) -> Response:
         await gate.wait()
-        return groups("late")
+        return groups("late-group")
 
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for either in Lane:
@@ -177,15 +177,15 @@ async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
 
         async def late(request: Request) -> Response:
             await gate.wait()
-            return groups("late")
+            return groups("late-group")
 
         fake[1].on[LIST_GROUPS.key] = late
         with pytest.raises(DeadlineError):
             await pool.call(1, LIST_GROUPS, {}, timeout=0.01)
         gate.set()
-        fake[1].on[LIST_GROUPS.key] = always(groups("next"))
+        fake[1].on[LIST_GROUPS.key] = always(groups("next-group"))
         reply = await pool.call(1, LIST_GROUPS, {}, timeout=5)
-        assert [row["GroupId"] for row in reply.value["Groups"]] == ["next"], (
+        assert [row["GroupId"] for row in reply.value["Groups"]] == ["next-group"], (
             "the late answer must not be used for this request"
         )
         assert fake[1].connections == 1
@@ -221,7 +221,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
 
         async def held(request: Request) -> Response:
             await gate.wait()
-            return groups("late")
+            return groups("late-group")
 
         await pool.metadata(timeout=5)
         fake[1].on[LIST_GROUPS.key] = held

@@ -126,7 +126,7 @@ async def test_the_response_to_a_cancelled_request_is_ignored() -> None:
 
     async def late(request: Request) -> dict[str, Any]:
         await gate.wait()
-        return groups("late")
+        return groups("late-group")
 
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
@@ -138,9 +138,9 @@ async def test_the_response_to_a_cancelled_request_is_ignored() -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         gate.set()
-        fake[1].on[LIST_GROUPS.key] = always(groups("next"))
+        fake[1].on[LIST_GROUPS.key] = always(groups("next-group"))
         answer = LIST_GROUPS.response.decode(5, await connection.send(LIST_GROUPS, 5, body))
-        assert [row["GroupId"] for row in answer["Groups"]] == ["next"]
+        assert [row["GroupId"] for row in answer["Groups"]] == ["next-group"]
         await dialler.close()
 
 
