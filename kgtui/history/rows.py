@@ -138,14 +138,10 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
     """Convert a committed offset, its log bounds and its owner to a row of table `partitions`."""
-    if bounds is None:
-        return (
-            COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
-            None, None, None, owner,
-        )  # fmt: skip
+    start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
         COMMIT, commit.offset, None, None, commit.leader_epoch, commit.metadata, commit.error, None,
-        bounds.log_start, bounds.log_end, bounds.error, owner,
+        start, end, error, owner,
     )  # fmt: skip
 
 

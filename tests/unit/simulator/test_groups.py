@@ -133,6 +133,13 @@ def test_a_share_group_assigns_partitions_to_several_members() -> None:
     assert all(start > 0 and lag >= 0 for p, start, lag in rows if p != 3)
 
 
+@pytest.mark.parametrize("group_class", [ConsumerGroup, ShareGroup, StreamsGroup])
+def test_protocol_of_a_newer_group_is_its_type(group_class: type[Group]) -> None:
+    group = group_class("g", ConstantMembership(1), [ConsumedTopic(TOPIC)])
+    assert group.protocol == group.type
+    assert bool(list(group.start_offsets(5))) == (group_class is ShareGroup)
+
+
 def test_share_group_lag_excludes_acknowledged_records() -> None:
     group = ShareGroup("g", ConstantMembership(2), [ConsumedTopic(TOPIC, Stuck(100))], in_flight=30)
     ((_, rows),) = group.start_offsets(0)

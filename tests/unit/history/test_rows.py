@@ -1,0 +1,21 @@
+"""Rows of a recording hold every attribute of the objects that they are made from."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from kgtui.history.rows import description_of_row, description_row, listing_row
+from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.members import Member, Subtopology, Topology
+
+
+def test_row_of_a_group_has_every_attribute_of_its_description() -> None:
+    description = GroupDescription(
+        "orders.pay", "streams", "streams", "Stable", 2, "sticky", 7, 8, (Member("m", "c", "h"),), frozenset({"READ"}),
+        Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,
+    )  # fmt: skip
+    without = [one.name for one in fields(description) if getattr(description, one.name) == one.default]
+    assert not without, "this test sets every attribute"
+    listing = Listing(description.type, description.protocol, description.state, description.coordinator)
+    row = (*listing_row(listing), *description_row(description, 1_000))
+    assert description_of_row("orders.pay", row, description.members or ()) == description
