@@ -30,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
     from kgtui.simulator.options import options_from
 
     options = options_from(args)
+    if not options.loopback:
+        notify(f"warning: everyone who can reach {options.listen} can read and change the simulated cluster")
     if args.no_tui:
         return _serve(options)
     from kgtui.commands.ui import run_demo

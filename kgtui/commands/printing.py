@@ -49,11 +49,19 @@ def print_result(
     json: Callable[[], bytes],
     csv: Callable[[], bytes] | None = None,
 ) -> None:
-    """Print a result in the format of `--format`. Only the function for that format is called."""
+    """Print a result in the format of `--format`. Only the function for that format is called.
+
+    CSV has no escapes. So characters that control a terminal are escaped if stdout is a terminal. Files and pipes get
+    them unchanged.
+    """
     if output_format == "json":
         print_bytes(json())
     elif output_format == "csv" and csv is not None:
-        print_bytes(csv())
+        data = csv()
+        if sys.stdout.isatty():
+            lines = data.decode("utf-8", "surrogateescape").split("\n")
+            data = "\n".join(map(visible, lines)).encode()
+        print_bytes(data)
     else:
         print_text(table())
 

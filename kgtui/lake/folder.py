@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,10 @@ _FORMAT, _CLUSTER = "kgtui lake", "cluster"
 _LONGEST = 65_536
 
 
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
+"""Start of a URL. `Path` replaces the two slashes of a URL by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
     """The folder of a lake."""
@@ -45,7 +50,13 @@ class LakeFolder:
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """Return the lake at a path. A leading `~` is replaced by the home folder."""
+        """Return the lake at a path. A leading `~` is replaced by the home folder.
+
+        Raises:
+            LakeError: the path is a URL, such as that of an object store.
+        """
+        if _URL.match(str(path)):
+            raise LakeError(f"{path} is not a local folder: lakes in object stores are not supported yet")
         return cls(Path(path).expanduser())
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgtui.model.rfc3339 import rfc3339
@@ -67,19 +68,37 @@ def fault_object(fault: Fault) -> dict[str, Any]:
     }
 
 
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+"""Characters that JSON may contain unescaped, but that control a terminal or are invisible.
+
+They are DEL and the C1 controls, bidi controls, zero-width and format characters, line separators, and surrogates.
+"""
+
+
+def _utf16(char: str) -> tuple[int, ...]:
+    encoded = char.encode("utf-16-be", "surrogatepass")
+    return tuple(int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2))
+
+
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     """Encode a value as JSON in UTF-8, with a line feed at the end.
 
+    Characters that a terminal would obey or not show are written as escapes such as `\\u202e`, which every JSON reader
+    understands.
+
     Python decodes an id that is not UTF-8 to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
-    so a document with such an id is written in ASCII, with escapes.
+    so they are escaped too.
     """
     import json
 
     indent = None if one_line else 1
-    try:
-        return (json.dumps(value, ensure_ascii=False, indent=indent) + "\n").encode()
-    except UnicodeEncodeError:
-        return (json.dumps(value, indent=indent) + "\n").encode()
+    text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
+    if not text.isascii() or "\x7f" in text:
+        text = _UNSAFE.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _utf16(found[0])), text)
+    return text.encode()
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

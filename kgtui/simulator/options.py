@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ class Options:
 
     Attributes:
         listen: `host:port` of the first broker; the others use the next ports. Port 0 chooses free ports.
+        expose: whether `listen` may be an address that other machines can reach.
         brokers: number of brokers.
         groups: total number of groups, including the groups of the scenario; None adds no groups to the scenario.
         partitions: number of partitions of each generated topic.
@@ -31,6 +34,7 @@ class Options:
     """
 
     listen: str = "127.0.0.1:0"
+    expose: bool = False
     brokers: int = 3
     groups: int | None = None
     partitions: int = 6
@@ -43,6 +47,11 @@ class Options:
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.partitions < 1 or (self.groups or 0) < 0:
             raise UsageError("--brokers and --partitions must be at least 1, and --groups at least 0")
+        if not self.expose and not self.loopback:
+            raise UsageError(
+                f"--listen {self.listen} can be reached from other machines, and the simulated cluster has no login: "
+                "use 127.0.0.1, or add --expose"
+            )
         if not 0 <= self.churn <= 1:
             raise UsageError(f"--churn takes a fraction from 0 to 1, not {self.churn}")
         check_scenario_name(self.scenario)
@@ -54,6 +63,13 @@ class Options:
     def host(self) -> str:
         """The address to listen on."""
         return self.listen.rpartition(":")[0].strip("[]") or "127.0.0.1"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only programs on this machine can connect."""
+        with contextlib.suppress(ValueError):
+            return ipaddress.ip_address(self.host).is_loopback
+        return self.host == "localhost"
 
     @property
     def port(self) -> int:
@@ -80,6 +96,8 @@ class Options:
         ]
         if self.groups is not None:
             arguments.append(f"--groups={self.groups}")
+        if self.expose:
+            arguments.append("--expose")
         arguments += [f"--features={name}={level}" for name, level in (self.features or {}).items()]
         return arguments
 
@@ -95,6 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.listen,
         help="address of the first broker; port 0 chooses a free port",
     )
+    add("--expose", action="store_true", help="allow --listen with an address that other machines can reach")
     add("--brokers", metavar="N", type=int, default=default.brokers, help="number of brokers (%(default)s)")
     add(
         "--groups",
@@ -144,6 +163,7 @@ def options_from(arguments: argparse.Namespace) -> Options:
     """
     return Options(
         listen=arguments.listen,
+        expose=arguments.expose,
         brokers=arguments.brokers,
         groups=arguments.groups,
         partitions=arguments.partitions,

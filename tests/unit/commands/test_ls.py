@@ -107,6 +107,15 @@ def test_json_and_csv_have_the_selected_groups(run: Callable[..., Completed]) ->
     assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
 
 
+def test_csv_is_escaped_on_a_terminal_only(
+    run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin.add("evil\x1b[31m\u202e")
+    assert "evil\x1b[31m\u202e,classic" in run("ls", "--format", "csv", "evil").out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
+
+
 def test_wide_format_reads_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]

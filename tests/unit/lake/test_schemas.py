@@ -6,7 +6,7 @@ import json
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from kgtui.history.recording_reader import RecordingReader
 from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.schemas import BRONZE, GOLD, POLLS, SILVER, TABLES, VERSION
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_schemas_import_only_the_standard_library() -> None:
@@ -103,3 +100,9 @@ def test_lake_without_polls_cannot_be_opened(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     with pytest.raises(LakeError, match="no recorded polls yet"):
         RecordingReader(tmp_path / "lake")
+
+
+@pytest.mark.parametrize("path", ["s3a://bucket/lake", "gs://lake", "file:///tmp/lake", Path("s3://bucket")])
+def test_a_url_is_not_taken_for_a_local_folder(path: str | Path) -> None:
+    with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
+        LakeFolder.of(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,23 @@ def test_json_and_csv_keep_ids_exactly() -> None:
     assert set(rows(snap)) == set(HOSTILE)
     text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
+
+
+def test_json_escapes_characters_that_a_terminal_obeys_or_hides() -> None:
+    ids = [
+        *HOSTILE,
+        "\x7fdel",
+        "\x9b2Jc1",
+        "\u202ebidi\u2066",
+        "zero\u200bwidth",
+        "\U000e0001tag",
+        "caf\udce9",
+        "\ufeffbom",
+    ]
+    encoded = group_list.as_json(group_list_of(snapshot(dict.fromkeys(ids, CONSUMER))))
+    assert {row["group"] for row in json.loads(encoded)["groups"]} == set(ids)
+    unsafe = {char for char in encoded.decode() if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+    assert unsafe == {"\n"}
 
 
 def test_tables_escape_control_characters_in_ids() -> None:

@@ -122,7 +122,8 @@ def test_an_invalid_option_is_reported_as_json(capsys: pytest.CaptureFixture[str
 
 def test_options_survive_conversion_to_arguments() -> None:
     options = Options(
-        listen="127.0.0.1:19092",
+        listen="10.1.2.3:19092",
+        expose=True,
         brokers=5,
         groups=70,
         partitions=3,
@@ -146,6 +147,9 @@ def test_options_survive_conversion_to_arguments() -> None:
         {"scenario": "mars"},
         {"kafka_version": "0.8"},
         {"listen": "here"},
+        {"listen": "0.0.0.0:0"},
+        {"listen": "[::]:9092"},
+        {"listen": "myhost:9092"},
         {"listen": "127.0.0.1:65535", "brokers": 3},
     ],
     ids=str,
