@@ -58,7 +58,7 @@ class Episode:
         since, until: seconds since the epoch. `until` is the end of the last window of table `health` in which the
             group was unhealthy.
         ongoing: whether the group is still unhealthy in the newest window of table `health`.
-        max_lag: largest lag of the group in this time, in records; None if unknown.
+        max_lag: largest lag of the group during the episode, in records; None if unknown.
     """
 
     group: str

@@ -64,7 +64,7 @@ def instant(seconds: float) -> datetime:
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Find groups whose verdict is worse than OK.
+    """Find groups that are stopped or falling behind: their verdict in table `health` is worse than OK.
 
     Args:
         rows: rows of the newest window in table `health`.

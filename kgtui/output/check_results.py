@@ -37,8 +37,8 @@ class CheckResults:
         snapshot: has the health of every group that was watched.
         ids: ids of the groups to print, in this order.
         counts: verdict → number of checked groups with this verdict, including groups that are not printed.
-        failed: whether the verdict on any group is `fail_on` or worse.
-        fail_on: the best verdict with which the check fails.
+        failed: whether the check fails, because the verdict on some group is `fail_on` or worse.
+        fail_on: the check fails if a verdict is this one or worse.
         seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.

@@ -16,15 +16,14 @@ that the broker reports. The first condition that applies decides:
 1. The lag is not known, or the share partition was never initialized: OK. An unknown lag stays undecided.
 2. The lag is not above `allowed_lag`: OK.
 3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved, and the lag has not
-fallen
-   and has stayed above `allowed_lag`. Nothing was acknowledged: STALL if the group has members, else STOP.
-4. The SPSO went back and has not returned since, among the last `intervals` SPSOs: REWIND.
-5. During that time, the lag was always above `allowed_lag`, never fell and grew, and the SPSO is still before the log
-   end at the beginning of that time: WARN.
+   fallen and has stayed above `allowed_lag`, so nothing was acknowledged: STALL if the group has members, else STOP.
+4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
+5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
+   records that existed at the start of this time are still unread: WARN.
 6. Otherwise: OK.
 
 The last part of condition 5 is needed because a share group always has some lag, from the records in flight. With more
-traffic this lag grows although the group keeps up.
+traffic, this lag grows although the group keeps up.
 """
 
 from __future__ import annotations
@@ -234,7 +233,7 @@ def _of_lagging_share(
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
-    if still >= watched:  # The progress before the first read is not known.
+    if still >= watched:  # Nothing was acknowledged since the first read, and what happened before is not known.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided

@@ -57,7 +57,7 @@ class FilterCache:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A sort order: one of `SORT_KEYS`, ascending unless `descending` is set."""
+    """A value by which groups are sorted: one of `SORT_KEYS`, and whether the largest value comes first."""
 
     key: str
     descending: bool = False
