@@ -135,7 +135,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group. While it has no trend, the forecast before it is returned."""
+    """Return the newest forecast of each group, or that of the previous hour while the newest has no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []
@@ -176,7 +176,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported)),
-    # Flapping groups are in use, even if they were unused on the day that table `cleanup` covers.
+    # Unused groups are not skipped: a group that rebalances is in use, even if it was unused on the day of `cleanup`.
     Rule(Kind.FLAPPING, _flapping_hours, lambda rows, context: rules.flapping(rows, context.now), skips_unused=False),
 )
 """All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""

@@ -197,7 +197,7 @@ def _offsets_expire(history: ReadHistory) -> bool:
     """Return whether the time since the group became Empty tells when its offsets expire.
 
     It does not for share groups, whose offsets do not expire, and for simple groups, which commit while they are Empty.
-    For consumer and streams groups, the result is an upper limit, because each offset expires some time after its own
+    For consumer and streams groups, this time is an upper limit, because each offset expires some time after its own
     commit.
     """
     description = history.description

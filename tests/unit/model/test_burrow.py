@@ -89,15 +89,15 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             if not recovered:
                 return "REWIND"
             break
-    # Rule 4: only if every known commit lag > allowed-lag …
+    # Rules 4 and 5 apply only if every known commit lag > allowed-lag.
     for _, _, lag in commits:
         if lag is not None and lag <= options.allowed_lag:
             return "OK"
-    # … all offsets equal → STALL …
+    # Rule 4: all offsets equal → STALL.
     different = [offset for offset, _, _ in commits if offset != commits[0][0]]
     if len(different) == 0:
         return "STALL"
-    # … else if lag never decreases between consecutive known lags → WARN.
+    # Rule 5: the lag never decreases between consecutive known lags → WARN.
     known = [lag for _, _, lag in commits if lag is not None]
     for i in range(1, len(known)):
         if known[i] < known[i - 1]:
