@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written; above it, all waiting rows are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-If the offsets of 1,000 of 10,000 groups change at every poll, it is reached after about ten minutes.
+If the offsets of 1,000 of 10,000 groups change at every poll, this happens after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)

@@ -126,7 +126,8 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # This takes milliseconds. In a thread it does not block the event loop, because ctypes releases the GIL.
+            # Returning memory takes milliseconds. In a thread, it does not block the event loop, because ctypes
+            # releases the GIL.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:

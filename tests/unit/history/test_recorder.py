@@ -92,7 +92,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def has_complete_polls(path: Path) -> bool:
-    """Assert that each poll has as many rows as table `polls` says. Return whether every row belongs to a poll."""
+    """Assert that each poll in table `polls` has all its rows. Return whether no table has rows of other polls."""
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
     for table in TABLES:

@@ -117,7 +117,7 @@ def poll_of(
         offset: committed offset of each group.
         end: log end offset of the partition.
         owner: id of the member.
-        more: the attribute `listing` of all groups, and attributes of `PollResult`.
+        more: `listing`, which is the listing of all groups, and other attributes of `PollResult`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(

@@ -30,7 +30,7 @@ def tuning() -> Iterator[GcTuning]:
 
 
 @pytest.fixture
-def passes() -> Iterator[list[int]]:
+def collections() -> Iterator[list[int]]:
     """Return a list to which the generation of every collection is added."""
     generations: list[int] = []
 
@@ -51,21 +51,21 @@ def test_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
     assert gc.isenabled()
 
 
-def test_with_many_groups_only_memory_growth_starts_a_collection(tuning: GcTuning, passes: list[int]) -> None:
+def test_with_many_groups_only_memory_growth_starts_a_collection(tuning: GcTuning, collections: list[int]) -> None:
     tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert len(few) == 1_000
-    assert passes == []
+    assert collections == []
     frozen = gc.get_freeze_count()
     many = [[number] for number in range(12_000)]
     assert len(many) == 12_000
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert passes == [2]
+    assert collections == [2]
     assert not gc.isenabled()
     assert gc.get_freeze_count() >= frozen + 13_000, "they must not be visited again"
     tuning.tidy(now=1_010.0, last_view=990.0)
-    assert passes == [2]
+    assert collections == [2]
 
 
 def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) -> None:
@@ -114,16 +114,16 @@ def test_the_collector_is_not_tuned_for_few_groups(tuning: GcTuning) -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_a_full_collection_waits_until_the_user_is_away(tuning: GcTuning, passes: list[int]) -> None:
-    passes.clear()
+def test_a_full_collection_waits_until_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
+    collections.clear()
     tuning.freeze_once(10_000)
     assert gc.get_freeze_count() > 0
     tuning.tidy(now=1_000.0, last_view=990.0)
-    assert passes == []
+    assert collections == []
     tuning.tidy(now=1_000.0, last_view=900.0)
-    assert passes == [2]
+    assert collections == [2]
     tuning.tidy(now=1_100.0, last_view=900.0)
-    assert passes == [2]
+    assert collections == [2]
 
 
 class Cycle:

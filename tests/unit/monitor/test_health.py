@@ -1,4 +1,4 @@
-"""Health verdicts and retention times: which groups and topics are read, how often, and when old reads are dropped."""
+"""`HealthTier` computes verdicts with limited memory and CPU time, and `RetentionTier` reads retention times rarely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Monitor` with a scripted cluster: polling loops, partial failures, and pausing."""
+"""`Monitor` polls a scripted cluster in several loops, continues after partial failures, and can be paused."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ async def test_the_interval_stays_within_its_limits(admin: ScriptedAdmin) -> Non
 
 
 async def test_a_defect_in_a_poll_loop_ends_the_monitor(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the groups of this broker would stay as they were, and nobody would notice."""
+    """Otherwise the groups of this broker would never be updated again, and nobody would notice."""
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError

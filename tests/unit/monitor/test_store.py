@@ -36,9 +36,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_groups_agree_with_the_lists_after_any_sequence_of_lists(
-    few: int, history: list[tuple[int, dict[str, str], bool]]
-) -> None:
+def test_stored_groups_match_any_sequence_of_lists(few: int, history: list[tuple[int, dict[str, str], bool]]) -> None:
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
         store.snapshot()
