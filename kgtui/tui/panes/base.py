@@ -304,7 +304,7 @@ def reading_notices(
     lines: list[PaneLine] = []
     reading = readings.get(group)
     if group not in snapshot.groups:
-        lines.append((Cell("! no longer listed, so deleted or expired; ", WARN), *_last(reading)))
+        lines.append((Cell("! the group is no longer listed: it was deleted or has expired; ", WARN), *_last(reading)))
     fault = reading.fault if reading is not None else None
     fault = fault or _fault_of(snapshot, group)
     if fault is not None:

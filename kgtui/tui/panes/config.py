@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kgtui.model.group_types import CLASSIC, GROUP_TYPES
 from kgtui.tui import text
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
-from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine
+from kgtui.tui.panes.cells import ACCENT, MUTED, WARN, Cell, PaneLine, plural
 from kgtui.tui.panes.columns import Column
 from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
@@ -146,7 +146,7 @@ class ConfigPane(Pane):
         rows, group_type = prepared
         self.table.set_rows(rows, fresh=fresh)
         own = sum(1 for row in rows if row.config.source in _OF_GROUP)
-        parts: list[PaneLine] = [(Cell(f"{own} set for this group", ACCENT if own else MUTED),)]
+        parts: list[PaneLine] = [(Cell(f"{plural(own, 'config')} set for this group", ACCENT if own else MUTED),)]
         parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
         if group_type == CLASSIC:
             parts.append((Cell("classic groups are configured in their clients", WARN),))

@@ -40,7 +40,7 @@ SHORTEST_SPAN = 60.0
 MOST_LINES = 20
 """Maximum height of the plots together, in lines, so that the log of changes below them has space."""
 
-WITHOUT_CURVES = "For curves: pip install 'kgtui[plots]'"
+WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
@@ -133,7 +133,9 @@ class HistoryPane(Pane):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
             self._show_empty(
-                f"reading its history{text.marks().ellipsis}" if self.replay_position is not None else self.placeholder
+                f"reading the history of the group{text.marks().ellipsis}"
+                if self.replay_position is not None
+                else self.placeholder
             )
         self._update_plots()
 

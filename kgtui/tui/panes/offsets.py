@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Whether the largest value comes first when the user starts to sort by a column; false for columns that are not listed.
-# The largest lag needs attention first, but so does the smallest lead (the distance from the log start).
+# Ids of the columns whose largest value comes first. All other columns are sorted with the smallest value first, such
+# as lead, the distance of the committed offset from the log start: the smaller it is, the sooner records are lost.
 _DESCENDING = {"lag": True, "note": True}
 
 

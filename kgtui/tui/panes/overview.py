@@ -89,7 +89,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Return the whole snapshot, so that every snapshot redraws the pane, because ages such as `for 12 s` change.
+        # Every snapshot redraws the pane, because the pane contains ages, such as `for 12 s`.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:

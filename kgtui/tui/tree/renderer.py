@@ -97,7 +97,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
-    # Scrolling. Lines that stay the same are not redrawn
+    # Scrolling, which redraws only the lines that change
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return which row must stay on its line of the screen while rows are added or removed.

@@ -165,7 +165,7 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        if self._read_only and self._replay_position is None:  # not said of a recording, which is always read-only
+        if self._read_only and self._replay_position is None:  # omitted for a recording, which is always read-only
             figures.append(("read-only", "header--plain"))
         if snapshot.brokers:
             all_answer = snapshot.answering == len(snapshot.brokers)
