@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kgtui.model.fields.group_fields import LIST_COLUMNS, LISTED, WIDE_LIST_COLUMNS
+from kgtui.model.fields.group_fields import (
+    GROUP,
+    LAG,
+    LAG_UNKNOWN,
+    LIST_COLUMNS,
+    LISTED,
+    WIDE_LIST_COLUMNS,
+    GroupColumns,
+)
 from kgtui.output import marks
 from kgtui.output.table import columns_of, table
 
@@ -45,16 +53,18 @@ class GroupList:
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
     """Write the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
-    columns = columns_of(fields)
-    return table(columns, zip(*(_column(groups, field) for field in fields), strict=True))
+    columns = GroupColumns(groups.snapshot, groups.ids)
+    return table(columns_of(fields), zip(*(_cells(groups, columns, field) for field in fields), strict=True))
 
 
 def as_json(groups: GroupList, *, one_line: bool = False) -> bytes:
     """Write the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
     from kgtui.output import formats
 
+    names = [field.name for field in LISTED]
+    objects = [dict(zip(names, row, strict=True)) for row in zip(*_data(groups), strict=True)]
     document = formats.document(
-        groups.snapshot.cluster, groups.snapshot.taken_at, groups.coverage, _objects(groups), groups.faults
+        groups.snapshot.cluster, groups.snapshot.taken_at, groups.coverage, objects, groups.faults
     )  # fmt: skip
     return formats.json_bytes(document, one_line=one_line)
 
@@ -63,24 +73,18 @@ def as_csv(groups: GroupList) -> bytes:
     """Write the groups as CSV with a header line; unknown values are empty cells."""
     from kgtui.output import formats
 
-    return formats.csv_bytes([field.name for field in LISTED], (tuple(row.values()) for row in _objects(groups)))
+    return formats.csv_bytes([field.name for field in LISTED], zip(*_data(groups), strict=True))
 
 
-def _objects(groups: GroupList) -> list[dict[str, Any]]:
+def _data(groups: GroupList) -> list[Sequence[Any]]:
+    """Return one column for each field of `LISTED`. The columns of data that was not read contain only None."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
-    fields = [field for field in LISTED if groups.has(field)]
-    empty: dict[str, Any] = dict.fromkeys(field.name for field in LISTED)
-    rows = []
-    for group in groups.ids:
-        row = empty.copy()
-        # This loop does the same as `as_object`, but is faster, because there may be 100,000 groups.
-        for field in fields:
-            value = field.value(snapshot, group)
-            row[field.name] = value if value is None or field.encode is None else field.encode(value)
-        if row["lag"] is None and group in faults and not _has_partitions(snapshot, group):
-            row["lag_unknown"] = None
-        rows.append(row)
-    return rows
+    columns, nothing = GroupColumns(snapshot, groups.ids), [None] * len(groups.ids)
+    data = {field: list(columns.data(field)) if groups.has(field) else nothing for field in LISTED}
+    for row, group in enumerate(groups.ids) if faults and groups.lag else ():
+        if group in faults and data[LAG][row] is None and not _has_partitions(snapshot, group):
+            data[LAG_UNKNOWN][row] = None
+    return list(data.values())
 
 
 def _has_partitions(snapshot: Snapshot, group: str) -> bool:
@@ -90,18 +94,16 @@ def _has_partitions(snapshot: Snapshot, group: str) -> bool:
     return total is not None and total.partitions > 0
 
 
-def _column(groups: GroupList, field: GroupField) -> list[str]:
-    """Return the cells of one column.
+def _cells(groups: GroupList, columns: GroupColumns, field: GroupField) -> Sequence[str]:
+    """Return the cells of one column."""
+    if field is GROUP:
+        return [group or marks.NONE for group in groups.ids]
+    faults, write, missing = groups.snapshot.group_faults, field.format, field.missing
 
-    A table is built column by column, so that the functions of a field are looked up only once, not for every group.
-    """
-    snapshot, faults = groups.snapshot, groups.snapshot.group_faults
-    value_of, write, missing = field.value, field.format, field.missing
-    cells = []
-    for group in groups.ids:
-        value = value_of(snapshot, group)
+    def cell(value: Any, group: str) -> str:
         text = "" if value is None else write(value)
-        if not text or text == marks.NO_ANSWER:
-            text = marks.or_mark(text, missing, marks.unknown(faults.get(group)))
-        cells.append(text)
-    return cells
+        if text and text != marks.NO_ANSWER:
+            return text
+        return marks.or_mark(text, missing, marks.unknown(faults.get(group)))
+
+    return columns.column(field, cell)

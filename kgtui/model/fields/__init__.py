@@ -68,6 +68,7 @@ class Field(Generic[Row]):
         missing: the reason that is shown if the field has no value.
         optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
+        by_listing: True if all groups with the same listing have the same value, unless a description has a newer one.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 
@@ -82,6 +83,7 @@ class Field(Generic[Row]):
     missing: Missing = Missing.NONE
     optional: bool = False
     hide_empty: bool = False
+    by_listing: bool = False
     needs: Literal["", "members", "lag"] = ""
 
     @property

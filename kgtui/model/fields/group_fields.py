@@ -6,9 +6,9 @@ the background sweep.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.fields import NONE, Field, Missing, as_object
 from kgtui.model.group_types import kind_of
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
     GroupField = Field[[Snapshot, str]]
+
+T = TypeVar("T")
 
 _LIST = "ListGroups"
 _DESCRIBE = "the describe RPC of the group's type"
@@ -158,6 +160,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
+@lru_cache(maxsize=64)  # Thousands of groups are read at the same time.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -207,15 +210,20 @@ def _topology_object(topology: Topology) -> dict[str, Any]:
 
 GROUP: GroupField = Field("group", "GROUP", "string", _LIST, lambda _, group: group)
 TYPE: GroupField = Field(
-    "type", "TYPE", "string", f"{_LIST} v5, or which describe RPC knows the group", _type, missing=Missing.UNKNOWN
+    "type", "TYPE", "string", f"{_LIST} v5, or which describe RPC knows the group", _type, missing=Missing.UNKNOWN,
+    by_listing=True,
+)  # fmt: skip
+PROTOCOL: GroupField = Field("protocol", "PROTOCOL", "string", f"{_LIST}: protocol type", _protocol, by_listing=True)
+STATE: GroupField = Field(
+    "state", "STATE", "string", f"{_LIST} v4, or {_DESCRIBE}", _state, missing=Missing.UNKNOWN, by_listing=True
 )
-PROTOCOL: GroupField = Field("protocol", "PROTOCOL", "string", f"{_LIST}: protocol type", _protocol)
-STATE: GroupField = Field("state", "STATE", "string", f"{_LIST} v4, or {_DESCRIBE}", _state, missing=Missing.UNKNOWN)
-KIND: GroupField = Field("kind", "KIND", "string", "type and protocol", _kind)
-COORDINATOR: GroupField = Field("coordinator", "COORDINATOR", "int", f"the broker that answered {_LIST}", _coordinator)
+KIND: GroupField = Field("kind", "KIND", "string", "type and protocol", _kind, by_listing=True)
+COORDINATOR: GroupField = Field(
+    "coordinator", "COORDINATOR", "int", f"the broker that answered {_LIST}", _coordinator, by_listing=True
+)
 COORDINATOR_ADDRESS: GroupField = Field(
     "coordinator_address", "COORDINATOR", "string", "Metadata: host, port and id of the coordinator",
-    _coordinator_address,
+    _coordinator_address, by_listing=True,
 )  # fmt: skip
 ASSIGNOR: GroupField = Field(
     "assignor", "ASSIGNOR", "string", f"{_DESCRIBE}: assignor or protocol name", _described("assignor"), optional=True
@@ -310,3 +318,41 @@ HEADER_LINES = (
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
     """Return everything known about one group, in the form for JSON. Unknown values are None."""
     return as_object(DETAILED, snapshot, group)
+
+
+class GroupColumns:
+    """Reads fields of many groups, which is faster than reading one value at a time.
+
+    A field with `by_listing` is computed once for all groups with the same listing, because even 100,000 groups have
+    only a few different listings.
+    """
+
+    def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
+        self._snapshot = snapshot
+        self._groups = groups
+        self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
+        self._one_of_each = dict(zip(self._keys, groups, strict=True))
+        listings = [snapshot.groups[group] for group in self._one_of_each.values()]
+        # Old brokers list groups without type and state. Both can then differ between groups with the same listing.
+        complete = all(listing.type is not None and listing.state is not None for listing in listings)
+        self._shared = complete and not snapshot.details
+
+    def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
+        """Return `convert(value, group)` for each group, where `value` is what `Field.value` returns.
+
+        For a field with `by_listing`, `convert` may get any group with the same listing.
+        """
+        snapshot, value_of = self._snapshot, field.value
+        if field.by_listing and self._shared:
+            converted = {key: convert(value_of(snapshot, group), group) for key, group in self._one_of_each.items()}
+            return [*map(converted.__getitem__, self._keys)]
+        return [convert(value_of(snapshot, group), group) for group in self._groups]
+
+    def data(self, field: GroupField) -> Sequence[Any]:
+        """Return the value of a field for each group, as `Field.data` returns it."""
+        encode = field.encode
+        if field is GROUP:
+            return self._groups
+        if encode is None:
+            return self.column(field, lambda value, _: value)
+        return self.column(field, lambda value, _: None if value is None else encode(value))

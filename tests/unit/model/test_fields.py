@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.model.fields import Field, Missing, group_fields, member_fields, partition_fields
+from kgtui.model.group import GroupDescription
 from kgtui.model.offsets import PartitionLag
-from tests.unit.model.query_snapshots import mixed_snapshot
+from kgtui.model.snapshot import Reading
+from tests.unit.model.query_snapshots import mixed_snapshot, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +42,21 @@ def test_every_field_has_name_title_and_source(field: Field[[]]) -> None:
 def test_an_output_has_no_field_twice(output: str) -> None:
     names = [field.name for field in OUTPUTS[output]]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("group", ["payments.settle", "old.group"])
+@pytest.mark.parametrize("described", [False, True])
+def test_column_has_the_same_data_as_one_value_at_a_time(group: str, described: bool) -> None:
+    """`old.group` is listed without type and state, which its summary or its description then has."""
+    snap = mixed_snapshot()
+    summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
+    details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}
+    with_twin = {**snap.groups, "twin": snap.groups[group]}
+    for groups in (with_twin, {name: row for name, row in with_twin.items() if row.type is not None}):
+        newest = replace(snap, groups=groups, summaries=summaries, details=details)
+        columns = group_fields.GroupColumns(newest, list(groups))
+        for field in {*group_fields.LISTED, *group_fields.WIDE_LIST_COLUMNS}:
+            assert list(columns.data(field)) == [field.data(newest, name) for name in groups]
 
 
 def test_number_is_an_int_as_data_and_a_string_as_text() -> None:
