@@ -74,7 +74,7 @@ def test_history_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
 def test_history_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bars are drawn in place of curves, and both rates have the same scale.
 
-    A line says how to install what draws curves.
+    The last line says how to install the package that draws curves.
     """
     monkeypatch.setattr(curves, "available", lambda: False)
     assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=show_history())

@@ -189,5 +189,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the thumb looks different with the new number of lines. It is drawn in steps of an eighth cell."""
+    """Return whether the scroll bar thumb, drawn in eighths of a cell, looks different with the new number of lines."""
     return abs(lines - old) * height * 8 > old

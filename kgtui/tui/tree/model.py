@@ -51,7 +51,8 @@ class TreeModel:
         cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
             the group has been deleted.
         cursor_row: row in which the cursor is drawn.
-        filter_cache: groups that matched recent filters. When the user types another letter, only these are searched.
+        filter_cache: groups that matched recent filters. When the user types another letter, only these groups are
+            searched.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -99,9 +99,9 @@ def test_evidence_values_are_formatted_by_column() -> None:
 
 
 def test_finding_about_unused_groups_is_marked_with_its_groups() -> None:
-    """It counts as marked if all its groups that still exist are marked in the tree.
+    """A finding counts as marked if all its groups that still exist are marked in the tree.
 
-    Findings of other kinds never do.
+    Findings of other kinds are never marked.
     """
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
