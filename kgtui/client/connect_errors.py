@@ -14,6 +14,7 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from kgtui.client.security import MAX_RESPONSE_KEY
 from kgtui.errors import ConnectError
 from kgtui.protocol.header import encode_request_header
 from kgtui.protocol.messages.cluster import API_VERSIONS
@@ -48,6 +49,19 @@ ADVICE_USE_TLS = "set security.protocol=SSL (or SASL_SSL) in the command config,
 ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in the command config, or use the TLS port"
 
 
+class ResponseTooLargeError(ConnectionError):
+    """Raised when a server announces a response above the limit, before the response is read.
+
+    Attributes:
+        size, limit: announced and maximum size, in bytes.
+    """
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(size, limit)
+        self.size = size
+        self.limit = limit
+
+
 def explain_dial_error(address: Address, error: BaseException, security: Security) -> str:
     """Explain an error that occurred while connecting, in the TLS handshake or in the login."""
     match error:
@@ -56,14 +70,16 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
                 f"{address.host} does not resolve ({error.strerror}): check the name, and the DNS or /etc/hosts of "
                 "this machine; a broker's own name comes from its advertised.listeners"
             )
-        case ssl.SSLCertVerificationError():
-            return explain_certificate(address, error)
         case ssl.SSLError():
             return explain_tls_error(address, error)
         case ConnectionRefusedError():
             return f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
-        case asyncio.IncompleteReadError() if protocol := name_foreign_protocol(response_start(error)):
+        case asyncio.IncompleteReadError() | ResponseTooLargeError() if protocol := name_foreign_protocol(
+            response_start(error)
+        ):
             return explain_not_kafka(address, protocol)
+        case ResponseTooLargeError():
+            return explain_too_large(address, error)
         case OSError() if error.errno == errno.ENETUNREACH or error.errno == errno.EHOSTUNREACH:
             return f"{address} cannot be reached from here ({error.strerror}): check route, VPN and firewall"
         case EOFError() | ConnectionError():
@@ -73,6 +89,14 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
             # error of each address.
             return f"{address} cannot be connected to: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
+
+
+def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
+    """Explain that a server announced a response that is too large to be read."""
+    return (
+        f"{address} announced a response of {error.size:,} bytes, above the limit of {error.limit:,}: check that it is "
+        f"a broker, or set {MAX_RESPONSE_KEY} to a higher limit in the command config"
+    )
 
 
 def explain_timeout(address: Address, seconds: float) -> str:
@@ -127,6 +151,8 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
 
 def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
     """Explain a failed TLS handshake."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return explain_certificate(address, error)
     reason = _alert(error)
     if any(mark in reason for mark in _NOT_TLS):
         return f"{address} does not speak TLS; {ADVICE_USE_PLAINTEXT}"
@@ -176,8 +202,10 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 
-def response_start(error: asyncio.IncompleteReadError) -> bytes:
+def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
     """Return the first bytes of a response that ended too early, including the four that were read as its length."""
+    if isinstance(error, ResponseTooLargeError):
+        return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):
         return error.partial
     return error.expected.to_bytes(4, "big", signed=error.expected < 0) + error.partial
@@ -302,6 +330,8 @@ def _ambiguous(cause: BaseException | None) -> bool:
         case ssl.SSLCertVerificationError():
             return False
         case TimeoutError() | EOFError() | ConnectionResetError() | ConnectionAbortedError() | BrokenPipeError():
+            return True
+        case ResponseTooLargeError():
             return True
         case ssl.SSLError():
             return "ALERT" not in (cause.reason or "")

@@ -25,6 +25,7 @@ _SUPPORTED = frozenset(
         "bootstrap.servers",
         "client.id",
         "default.api.timeout.ms",
+        "receive.message.max.bytes",
         "request.timeout.ms",
         "sasl.jaas.config",
         "sasl.mechanism",

@@ -17,6 +17,9 @@ __all__ = ["PLAINTEXT", "Secret", "Security", "from_properties"]
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MAX_RESPONSE_KEY = "receive.message.max.bytes"
+"""Property with the maximum size of a response. Java clients have no such property; the name is that of librdkafka."""
+
 _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 
@@ -31,6 +34,7 @@ class Security:
         client_id: the value of `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
+        max_response: `receive.message.max.bytes`, the maximum size of a response in bytes. A larger one is not read.
         warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
     """
 
@@ -42,6 +46,7 @@ class Security:
     client_id: str | None = None
     request_timeout: float | None = None
     api_timeout: float | None = None
+    max_response: int = 100_000_000
     warnings: tuple[str, ...] = ()
 
 
@@ -79,6 +84,7 @@ def from_properties(properties: Mapping[str, str]) -> Security:
         client_id=properties.get("client.id") or None,
         request_timeout=_milliseconds(properties, "request.timeout.ms"),
         api_timeout=_milliseconds(properties, "default.api.timeout.ms"),
+        max_response=_positive(properties, MAX_RESPONSE_KEY, "bytes") or PLAINTEXT.max_response,
         warnings=unknown_keys(properties),
     )
 
@@ -124,9 +130,14 @@ def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
 
 
 def _milliseconds(properties: Mapping[str, str], key: str) -> float | None:
+    number = _positive(properties, key, "milliseconds")
+    return None if number is None else number / 1000
+
+
+def _positive(properties: Mapping[str, str], key: str, unit: str) -> int | None:
     text = properties.get(key, "").strip()
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and int(text[:12]) > 0):
-        raise ConfigError(f"{key}={text} is not a number of milliseconds above 0")
-    return int(text) / 1000
+        raise ConfigError(f"{key}={text} is not a number of {unit} above 0")
+    return int(text)

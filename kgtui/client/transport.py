@@ -13,15 +13,19 @@ import asyncio
 import logging
 import socket
 import struct
+import sys
 import time
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import aiokafka.conn
 import aiokafka.errors
-from aiokafka.conn import create_conn
+from aiokafka.conn import AIOKafkaProtocol, create_conn
 
 from kgtui.client import connect_errors
 from kgtui.client.address import ip_addresses
+from kgtui.client.connect_errors import ResponseTooLargeError
 from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_response_header, encode_request_header
@@ -63,6 +67,32 @@ def _tame_loggers() -> None:
 
 
 _tame_loggers()
+
+
+_max_response = ContextVar("_max_response", default=sys.maxsize)
+"""Maximum size of a response on connections that are being made, in bytes; see `Security.max_response`."""
+
+
+class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
+    """The stream protocol of aiokafka, which reads no response above a limit.
+
+    Without the limit, a server that is not a broker, or is malicious, could fill the memory of this machine.
+    """
+
+    def __init__(self, closed: asyncio.Future[None], reader: asyncio.StreamReader, **options: Any) -> None:
+        super().__init__(closed, reader, **options)
+        limit, read = _max_response.get(), reader.readexactly
+
+        async def read_limited(size: int) -> bytes:
+            if not 0 <= size <= limit:
+                raise ResponseTooLargeError(size, limit)
+            return await read(size)
+
+        setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
+
+
+# `create_conn` creates its protocol by this name.
+aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
 class _Encoded:
@@ -151,7 +181,10 @@ class Connection:
         except (aiokafka.errors.KafkaError, OSError, EOFError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            reason = connect_errors.describe_break(_cause(error))
+            if isinstance(cause := _cause(error), ResponseTooLargeError):
+                reason = connect_errors.explain_too_large(self.address, cause)
+                raise DisconnectedError(reason, address=str(self.address)) from error
+            reason = connect_errors.describe_break(cause)
             raise DisconnectedError(
                 f"{self.address} closed the connection before it answered {api.name}{reason}", address=str(self.address)
             ) from error
@@ -218,6 +251,7 @@ class Transport:
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
         """Connect to one IP address of a host."""
+        _max_response.set(self.security.max_response)
         try:
             return await create_conn(
                 host,

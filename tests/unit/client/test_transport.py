@@ -7,6 +7,7 @@ import inspect
 import logging
 import subprocess
 import sys
+from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from aiokafka import conn
 
 from kgtui.client import transport
 from kgtui.client.address import split_address
-from kgtui.client.security import PLAINTEXT, Secret, Security
+from kgtui.client.pool import Pool
+from kgtui.client.security import PLAINTEXT, Secret, Security, from_properties
 from kgtui.client.transport import Exchange, Transport
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_request_header, encode_response_header
@@ -224,3 +226,45 @@ async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.Monk
         == f"alice\0{given['sasl_plain_password']}"
         == "alice\0hunter2"
     )
+
+
+def test_aiokafka_creates_the_protocol_that_limits_responses() -> None:
+    assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
+    assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
+
+
+@pytest.mark.parametrize("announced", [2**31 - 1, 100_000_001, -(2**31)])
+async def test_a_response_above_the_limit_is_not_read(announced: int) -> None:
+    received = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal received
+        await reader.read(1)
+        writer.write(announced.to_bytes(4, "big", signed=True))
+        with suppress(ConnectionError):
+            while True:
+                writer.write(bytes(1 << 16))
+                received += 1 << 16
+                await writer.drain()
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    transport = Transport(PLAINTEXT, "test")
+    try:
+        with pytest.raises(ConnectError, match="bytes, above the limit of 100,000,000: check that it is a broker"):
+            await transport.dial(split_address(f"127.0.0.1:{port}"), timeout=5)
+    finally:
+        await transport.close()
+        server.close()
+    assert received < 10_000_000
+
+
+async def test_the_limit_of_responses_can_be_set() -> None:
+    security = from_properties({"receive.message.max.bytes": "1000"})
+    assert security.warnings == ()
+    async with cluster(1) as fake, Pool(fake.seeds, security) as pool:
+        fake[1].on[LIST_GROUPS.key] = always(groups("g" * 900))
+        await pool.call(1, LIST_GROUPS, {}, timeout=5)
+        fake[1].on[LIST_GROUPS.key] = always(groups("g" * 1000))
+        with pytest.raises(DisconnectedError, match="above the limit of 1,000"):
+            await pool.call(1, LIST_GROUPS, {}, timeout=5)
