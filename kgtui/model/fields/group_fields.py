@@ -295,7 +295,7 @@ LISTED = (GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LA
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, LAG)
-"""Columns of the table of `kgtui ls`. A column with `Field.needs` is shown only if that data was read."""
+"""Columns of the table of `kgtui ls`. A column is shown only if the data that it needs (`Field.needs`) was read."""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, PARTITION_COUNT, TOPICS, HOSTS

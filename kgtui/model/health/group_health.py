@@ -102,7 +102,7 @@ def _gone(history: ReadHistory) -> GroupHealth:
 def _judge(
     history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """Return the function that computes the verdict on one partition; share groups have another one."""
+    """Return the function that computes the verdict on one partition, which depends on the type of the group."""
     description, watching = history.description, history.watching
     if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)

@@ -266,7 +266,7 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether condition 5 of the module docstring is true, so that the verdict is WARN.
 
-    If fewer reads than a full window are known, the result is for the time that they cover.
+    If the reads cover less time than a full window, the result is for the time that they cover.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]
