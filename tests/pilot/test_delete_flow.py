@@ -195,5 +195,8 @@ async def test_unfinished_delete_is_reported_when_the_app_starts(admin: Scripted
     await execute(admin, await plan(admin, ["old"]), folder)
     del admin.groups["old"], admin.descriptions["old"]
     async with running(admin, tmp_path) as (app, pilot):
-        await until(pilot, lambda: any("the group is gone" in str(t.render()) for t in app.screen.query("Toast")))
+        await until(
+            pilot,
+            lambda: any("the group no longer exists" in str(toast.render()) for toast in app.screen.query("Toast")),
+        )
     assert read_entries(folder.audit)[0][0].outcome is not None

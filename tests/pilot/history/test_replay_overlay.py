@@ -76,7 +76,7 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
     """The recording opens with the filter, group, pane and sorting of the live screen.
 
-    The live screen receives snapshots below it, and has the same filter and group after the recording is closed.
+    Meanwhile the live screen still receives snapshots. When the recording is closed, it has its old filter and group.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
