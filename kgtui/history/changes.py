@@ -74,7 +74,7 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield every partition that a member owns; a partition can occur more than once."""
+        """Yield the partitions that members own. A partition occurs more than once if several groups read it."""
         for owned in self._owners.values():
             yield from owned
 

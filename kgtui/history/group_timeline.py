@@ -77,7 +77,7 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
     return [column[start:] for column in columns]
 
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
+# -- columns of the timeline -----------------------------------------------------------------------------------------
 
 
 def _columns(
@@ -341,7 +341,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether any of these columns differs from the previous row. The first row differs."""
+    """Return for each row whether any of these columns differs from the previous row; true for the first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

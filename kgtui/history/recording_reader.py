@@ -182,7 +182,7 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except FileNotFoundError:  # since the table was opened, compaction has replaced the file
+            except FileNotFoundError:  # compaction has replaced the file since the table was opened
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 

@@ -36,7 +36,7 @@ class PendingDays:
     """The days whose gold tables must be recomputed.
 
     Attributes:
-        days: the days in order. They include all days after the first, because gold rows depend on earlier days.
+        days: the days in order. All days after the first one are included, because gold rows depend on earlier days.
         rows: row counts of the source tables at the time when `days` was determined.
     """
 

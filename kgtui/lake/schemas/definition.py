@@ -93,5 +93,5 @@ class Table:
 def table(
     layer: Layer, name: str, about: str, key: tuple[str, ...], *columns: Column, partition: str | None = PARTITION
 ) -> Table:
-    """Return a table. Its columns need not be in a tuple."""
+    """Return a table with the given columns, as a shorter form of the constructor."""
     return Table(name, about, key, columns, layer, partition)

@@ -212,7 +212,12 @@ CHURN = table(
         "part of the hour that is covered by polls, in seconds; null if the hour was not recorded",
     ),
     Column("per_hour", "double", "number of rebalances per hour, computed from the covered part of the hour"),
-    Column("flapping", "boolean", "whether the group rebalances unusually often", nullable=False),
+    Column(
+        "flapping",
+        "boolean",
+        "whether `rebalances` and `per_hour` both reach the limits for flapping groups",
+        nullable=False,
+    ),
     *_covered("polls in this hour; null if the hour was not recorded", nullable=True),
 )
 
