@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.commands.printing import notify, print_text, terminal_width
-from kgtui.commands.progress import Progress
+from kgtui.commands.printing import Progress, notify, print_text, terminal_width
 from kgtui.commands.times import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join

@@ -1,4 +1,4 @@
-"""Prints results on stdout and messages on stderr.
+"""Prints results on stdout, and messages and progress on stderr.
 
 If the reader of stdout has exited, the program ends without a message.
 """
@@ -6,6 +6,7 @@ If the reader of stdout has exited, the program ends without a message.
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from kgtui.output import marks, redirect_to_devnull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
+    from types import TracebackType
+    from typing import Self, TextIO
 
     from kgtui.model.answer import Fault
     from kgtui.output.formats import Format
@@ -115,3 +117,53 @@ def _encodable(text: str, stream: TextIO) -> str:
     except UnicodeEncodeError:
         return text.translate(marks.ASCII).encode(encoding, "backslashreplace").decode(encoding)
     return text
+
+
+_REDRAW = 0.1
+"""Minimum time between two updates of the line on a terminal, in seconds."""
+_REPEAT = 10.0
+"""Minimum time between two lines if stderr is not a terminal, in seconds."""
+_ERASE = "\x1b[2K\r"
+
+
+class Progress:
+    """Shows the progress of an operation. As a context manager, it erases the progress line at the end.
+
+    Args:
+        stream: where the line is written; stderr by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._live = self._stream.isatty()
+        self._every = _REDRAW if self._live else _REPEAT
+        self._last = time.monotonic() if not self._live else -_REDRAW
+        self._shown = False
+
+    def update(self, sentence: str) -> None:
+        """Show the sentence. It is dropped if the previous one has been shown for less than the minimum time."""
+        now = time.monotonic()
+        if now - self._last < self._every:
+            return
+        self._last = now
+        if self._live:
+            self._stream.write(f"{_ERASE}kgtui: {visible(sentence)}")
+            self._stream.flush()
+            self._shown = True
+        else:
+            notify(sentence)
+
+    def end(self) -> None:
+        """Erase the line."""
+        if self._shown:
+            self._stream.write(_ERASE)
+            self._stream.flush()
+            self._shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()

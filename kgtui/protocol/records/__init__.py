@@ -19,12 +19,13 @@ reason. `classic_members` decodes the member data inside the record of a classic
 
 from __future__ import annotations
 
-from kgtui.protocol.records.classic_members import ClassicMember, classic_members
 from kgtui.protocol.records.codec import (
+    ClassicMember,
     CoordinatorRecord,
     DecodeFailure,
     Undecodable,
     as_json,
+    classic_members,
     decode,
     encode,
     format_uuid,

@@ -14,13 +14,16 @@ from textual.screen import ModalScreen
 from kgtui.insights.finding import Kind
 from kgtui.model.command_line import join
 from kgtui.tui import text
-from kgtui.tui.insights.evidence import EvidenceRow, evidence_columns, evidence_rows, evidence_title
 from kgtui.tui.insights.finding_plot import FindingPlot
 from kgtui.tui.insights.findings import (
     FINDING_COLUMNS,
+    EvidenceRow,
     FindingRow,
     cluster_mismatch,
     describe_finding,
+    evidence_columns,
+    evidence_rows,
+    evidence_title,
     finding_rows,
     findings_summary,
     no_findings_lines,

@@ -16,6 +16,7 @@ from kgtui.tui.panes import PANES, PANES_BY_ID
 from kgtui.tui.recording import recording_mark
 from kgtui.tui.startup_notices import valid_presets
 from kgtui.tui.tree.grouping import GROUPING_TITLES
+from kgtui.tui.tree.renderer import TreeHeading
 from kgtui.tui.tree.widget import GroupTree
 from kgtui.tui.widgets.broker_faults import BrokerFaults
 from kgtui.tui.widgets.empty_state import EmptyState, empty_state
@@ -23,7 +24,6 @@ from kgtui.tui.widgets.filter_bar import FilterBar
 from kgtui.tui.widgets.footer import ActionFooter
 from kgtui.tui.widgets.group_detail import GroupDetail
 from kgtui.tui.widgets.header import ClusterHeader
-from kgtui.tui.widgets.tree_heading import TreeHeading
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

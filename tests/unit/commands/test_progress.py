@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from kgtui.commands.progress import Progress
+from kgtui.commands.printing import Progress
 
 if TYPE_CHECKING:
     import pytest
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 def test_terminal_line_is_redrawn_and_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("kgtui.commands.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("kgtui.commands.printing.time.monotonic", lambda: now[0])
     out = Terminal()
     with Progress(out) as progress:
         for step in range(3):
@@ -31,7 +31,7 @@ def test_progress_in_a_pipe_prints_a_line_every_ten_seconds(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("kgtui.commands.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("kgtui.commands.printing.time.monotonic", lambda: now[0])
     with Progress() as progress:
         for step in range(3):
             now[0] += 6
