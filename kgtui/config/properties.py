@@ -32,19 +32,19 @@ _PEM_ADVICE = (
 )
 
 _PROPERTY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | [a-z]{1,30}", re.VERBOSE)
-"""Names that properties of Kafka's clients have. A line of base64 does not look like this."""
+"""Matches the names of Kafka client properties, but not lines of base64."""
 
 
 def read_properties(path: str | Path) -> Properties:
     """Read a file of Java properties as Kafka's tools do.
 
     The encoding is Latin-1, backslash escapes are resolved, and if a key occurs several times, its last value counts.
-    Keys are shown to the user. So a key that does not look like the name of a property is replaced by `line N of FILE`,
-    because it may be a part of a secret.
+    kgtui shows keys to the user. A key that does not look like the name of a property may be a part of a secret, so it
+    is replaced by `line N of FILE`.
 
     Raises:
         ConfigError: the file cannot be read, has a `\\u` without four hexadecimal digits, or contains lines of a key or
-            certificate in PEM. In this case, the message contains only the number of the line.
+            certificate in PEM. The message about a PEM line contains its number, not its text.
     """
     from javaproperties import InvalidUEscapeError, KeyValue, parse
 

@@ -26,8 +26,9 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
 The index stores the names of every entry, in this order. A filter term reads them with `facts.of_members(key)`.
 """
 
-_BETWEEN, _PART = "\x1f", "\x1e"  # unit separator and record separator of ASCII
-# Separators inside names are replaced. The changed names do no harm, because the index is used only for searching.
+_BETWEEN, _PART = "\x1f", "\x1e"
+# These are the unit separator and the record separator of ASCII. Separators inside names are replaced. The changed
+# names do no harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

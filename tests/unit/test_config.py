@@ -303,8 +303,8 @@ def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: s
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_a_line_that_does_not_look_like_a_property_is_known_by_its_number(tmp_path: Path) -> None:
-    """The line may be a part of a secret, so its text must not get into a warning."""
+def test_key_that_is_no_property_name_becomes_its_line_number(tmp_path: Path) -> None:
+    """The line may be a part of a secret, so its text must not be in a warning, where keys are shown."""
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",

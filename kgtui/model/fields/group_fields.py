@@ -160,7 +160,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # Thousands of groups are read at the same time.
+@lru_cache(maxsize=64)  # Thousands of groups have the same read time, so its text is computed only once.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
