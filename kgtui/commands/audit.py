@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui audit`."""
     from kgtui.commands.parser import add_format_option
 
-    parser.add_argument("--group", metavar="NAME", help="only entries about the group with exactly this id")
+    parser.add_argument("--group", metavar="NAME", help="only actions on the group with exactly this id")
     parser.add_argument("--unfinished", action="store_true", help="only actions whose outcome is not known yet")
     add_format_option(parser, "table", "json")
 

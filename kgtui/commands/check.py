@@ -51,7 +51,7 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
 OK? means OK, but the watch was too short to rule out a worse verdict; the line says what it would have needed.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command judges the part of the recording from --for before --at until --at, and does not wait.
+With --lake, the command does not wait. It judges the time of length --for that ends at --at in the recording.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, or no group matches;
 2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
@@ -71,7 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, "table", "json", "csv")
-    parser.add_argument("--allowed-lag", type=int, default=0, metavar="N", help="accept N unread records per partition")
+    parser.add_argument(
+        "--allowed-lag", type=int, default=0, metavar="N", help="a partition with at most N unread records is OK"
+    )
     parser.add_argument(
         "--commit-interval",
         default=f"{DEFAULT_WATCHING.commit_interval:g}s",

@@ -205,7 +205,7 @@ async def _carry_out(args: argparse.Namespace, admin: GroupAdmin, deletion: Plan
     try:
         return await execute(admin, deletion, folder, timeout=timeout_of(args), command="kgtui delete")
     except asyncio.CancelledError:
-        notify("interrupted; some groups may have been deleted; the next kgtui delete checks which, and logs it")
+        notify("interrupted; some groups may have been deleted; the next kgtui delete checks and logs which groups")
         raise
 
 

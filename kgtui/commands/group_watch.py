@@ -151,7 +151,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start a read for every coordinator without one in flight, and wait up to `seconds` for all of them."""
+        """Start a read of every coordinator that is not being read, and wait up to `seconds` for all reads to end."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option
 
     parser.add_argument(
-        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, as for kgtui ls, joined by AND"
+        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
     )
     parser.add_argument("--lake", metavar="LAKE", help=f"folder of the lake (${LAKE_VARIABLE})")
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
@@ -71,7 +71,9 @@ def lake_of(args: argparse.Namespace) -> str:
     """Return the lake that the option or the environment names. Raises `UsageError` if neither does."""
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
-        raise UsageError(f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates one")
+        raise UsageError(
+            f"no lake is named; pass --lake LAKE or set {LAKE_VARIABLE}; kgtui pipeline demo creates a lake"
+        )
     return str(lake)
 
 

@@ -44,7 +44,7 @@ class Option:
     Attributes:
         name: name without dashes.
         help: text for the table of options.
-        argument: description of its argument for the table of options; None for a flag.
+        argument: description of the argument for the table of options; None for a flag, which takes no argument.
         required: whether the script fails without it.
         stops: whether the script then needs no other option, as with `--help` and `--version`.
     """

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     status = subcommands.add_parser(
         "status", help="list the tables with their rows, sizes, days, versions and last writes"
     )
-    optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the tables' logs")
+    optimize = subcommands.add_parser("optimize", help="combine small files, and write checkpoints of the Delta logs")
     prune = subcommands.add_parser("prune", help="delete the rows of old days")
     for subcommand in (status, optimize, prune):
         subcommand.add_argument("lake", metavar="LAKE", help="folder of the lake")

@@ -20,7 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("kgtui.commands.demo", "open the screen on a simulated cluster"),
     "ls": ("kgtui.commands.ls", "list every group that matches a filter"),
     "show": ("kgtui.commands.show", "show everything about one or more groups"),
-    "check": ("kgtui.commands.check", "watch groups for a while and judge their health; the exit code is for scripts"),
+    "check": ("kgtui.commands.check", "watch groups for a while, and fail if one of them is unhealthy"),
     "record": ("kgtui.commands.record", "record all changes to all groups into a lake, to replay them later"),
     "replay": ("kgtui.commands.replay", "open the screen on a recording, at any point in time"),
     "pipeline": ("kgtui.commands.pipeline", "compute the silver and gold tables of a lake with Spark"),
@@ -138,15 +138,15 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
         default=unset,
         help="brokers to connect to first, separated by commas",
     )
-    where.add_argument("--cluster", metavar="NAME", default=unset, help="a cluster from the configuration file")
+    where.add_argument("--cluster", metavar="NAME", default=unset, help="name of a cluster in the configuration file")
     group.add_argument(
-        "--command-config", metavar="FILE", default=unset, help="Java client properties, such as credentials"
+        "--command-config", metavar="FILE", default=unset, help="file with Java client properties, such as credentials"
     )
     group.add_argument(
         "--timeout", metavar="SECONDS", type=float, default=unset, help="maximum duration of the command (30)"
     )
     group.add_argument(
-        "--read-only", action="store_true", default=flag, help="refuse everything that changes the cluster"
+        "--read-only", action="store_true", default=flag, help="refuse all actions that change the cluster"
     )
     group.add_argument("--debug", action="store_true", default=flag, help="write debug messages to the log file")
 
@@ -166,7 +166,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_screen_options(parser)
-    # `prog` is given, because argparse would otherwise format the whole usage to derive it.
+    # `prog` is given, because argparse would otherwise derive the name from the formatted usage, which is slow.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -228,7 +228,8 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
         # Creating parsers is slow, so only the parsers of commands whose names occur in the command line are created.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        args = build().parse_args(list(words))  # The parser has all commands, so that the error message lists them.
+        # Parse again with all commands, so that the error message lists all commands.
+        args = build().parse_args(list(words))
     if args.print_completion:
         args.command = "print-completion"
     return args

@@ -66,8 +66,9 @@ def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
         "The topic __consumer_offsets is read only if a cluster is named with --bootstrap-server or --cluster. The\n"
-        "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped: no\n"
-        "record is lost or counted twice. Needs the extra spark, and Java 17 or newer unless --remote is given."
+        "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped, and\n"
+        "no record is lost or counted twice. The pipeline needs the extra spark, and without --remote also Java 17 or\n"
+        "newer."
     )
 
 
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
-        # PySpark's own handler for Ctrl-C calls the JVM, and would have to wait until the current call has ended.
+        # PySpark's own handler for Ctrl-C calls the JVM, which is possible only after the current call has ended.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The groups that a filter selects, and what was read to select them.
+    """The groups that a filter selects, and the data that was read to select them.
 
     Attributes:
         snapshot: all data that was read, including data of groups that were not selected.
@@ -117,7 +117,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
     for group in ids:
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            with_offset = ()  # The group has no offsets, or nobody asked for them: only its subscriptions are shown.
+            # The group has no offsets, or they were not requested, so only the topics that it subscribes to are known.
+            with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
             read.lag_of(group),

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
-    parser.add_argument("groups", nargs="+", metavar="GROUP", help="exact group ids")
+    parser.add_argument("groups", nargs="+", metavar="GROUP", help="id of a group to show")
     add_format_option(parser, "table", "json", "csv", "wide")
 
 

@@ -31,7 +31,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ids=lambda name: ascii(name)[:20],
 )
 def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
-    """The id is escaped if necessary. For a long id, the user types only its end and its length."""
+    """The id is escaped if necessary. For a long id, the user types only the end and the length of the id."""
     expected = challenge([group])
     assert expected.asked == asked
     assert expected.met(asked)

@@ -229,7 +229,7 @@ async def test_lost_response_for_an_existing_group_is_uncertain(admin: ScriptedA
     assert result.backup.exists()
 
 
-async def test_request_that_raises_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_outcome_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """If the call raises an error, it is not known whether the request was sent."""
     admin.add("g", state="Empty", lag=5)
 

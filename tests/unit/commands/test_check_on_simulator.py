@@ -76,7 +76,7 @@ CAUSES = {
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # Groups whose large lag falls.
+    # Groups with a large lag that falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
     # Groups that commit, but whose lag does not fall.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
