@@ -7,6 +7,7 @@ format, they are kept undecoded.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.group import GroupDescription
@@ -197,23 +198,6 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
     )
 
 
-def _newer_group(row: Row, node: int, source: str, group_type: str, members: tuple[Member, ...]) -> dict[str, Any]:
-    """Decode the fields of a group that the responses for consumer, share and streams groups have in common."""
-    return {
-        "group": row["GroupId"],
-        "type": group_type,
-        "protocol": group_type,
-        "state": canonical_state(row["GroupState"]),
-        "coordinator": node,
-        "assignor": row.get("AssignorName") or None,
-        "group_epoch": row["GroupEpoch"],
-        "assignment_epoch": row["AssignmentEpoch"],
-        "members": members,
-        "operations": operations(row["AuthorizedOperations"]),
-        "source": source,
-    }
-
-
 def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
     """Decode the fields that members of consumer, share and streams groups have in common."""
     return {
@@ -306,29 +290,31 @@ def _topology(row: Row | None) -> Topology | None:
     )
 
 
-def consumer_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a ConsumerGroupDescribe response; see `classic_group` for the arguments."""
-    return GroupDescription(**_newer_group(row, node, source, CONSUMER, _members(row, _consumer_member)))
-
-
-def share_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a ShareGroupDescribe response; see `classic_group` for the arguments."""
-    return GroupDescription(**_newer_group(row, node, source, SHARE, _members(row, _share_member)))
-
-
-def streams_group(row: Row, node: int, source: str) -> GroupDescription:
-    """Decode one group of a StreamsGroupDescribe response; see `classic_group` for the arguments."""
+def _newer_group(
+    row: Row, node: int, source: str, *, group_type: str, decode_member: Callable[[Row], Member]
+) -> GroupDescription:
+    """Decode one group of a describe response for consumer, share or streams groups; see `classic_group`."""
     return GroupDescription(
-        **_newer_group(row, node, source, STREAMS, _members(row, _streams_member)),
-        topology=_topology(row["Topology"]),
+        group=row["GroupId"],
+        type=group_type,
+        protocol=group_type,
+        state=canonical_state(row["GroupState"]),
+        coordinator=node,
+        assignor=row.get("AssignorName") or None,
+        group_epoch=row["GroupEpoch"],
+        assignment_epoch=row["AssignmentEpoch"],
+        members=_members(row, decode_member),
+        operations=operations(row["AuthorizedOperations"]),
+        topology=_topology(row.get("Topology")),
         topology_status=_TOPOLOGY_STATUS.get(row.get("TopologyDescriptionStatus", 0)),
+        source=source,
     )
 
 
 DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     CLASSIC: classic_group,
-    CONSUMER: consumer_group,
-    SHARE: share_group,
-    STREAMS: streams_group,
+    CONSUMER: partial(_newer_group, group_type=CONSUMER, decode_member=_consumer_member),
+    SHARE: partial(_newer_group, group_type=SHARE, decode_member=_share_member),
+    STREAMS: partial(_newer_group, group_type=STREAMS, decode_member=_streams_member),
 }
 """Group type → the function that decodes one group of the describe response."""
