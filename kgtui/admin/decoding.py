@@ -211,7 +211,7 @@ def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
     }
 
 
-def _consumer_member(row: Row) -> Member:
+def _consumer_member(row: Row, _group_type: str) -> Member:
     return Member(
         **_newer_member(row, _MEMBER_TYPES.get(row["MemberType"])),
         topics=tuple(sorted(row["SubscribedTopicNames"])),
@@ -221,9 +221,9 @@ def _consumer_member(row: Row) -> Member:
     )
 
 
-def _share_member(row: Row) -> Member:
+def _share_member(row: Row, group_type: str) -> Member:
     return Member(
-        **_newer_member(row, SHARE),
+        **_newer_member(row, group_type),
         topics=tuple(sorted(row["SubscribedTopicNames"])),
         assignment=_assignment(row["Assignment"]),
     )
@@ -241,10 +241,10 @@ def _task_offsets(rows: Iterable[Row]) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted((row["SubtopologyId"], row["Partition"], row["Offset"]) for row in rows))
 
 
-def _streams_member(row: Row) -> Member:
+def _streams_member(row: Row, group_type: str) -> Member:
     endpoint = row["UserEndpoint"]
     return Member(
-        **_newer_member(row, CLASSIC if row["IsClassic"] else STREAMS),
+        **_newer_member(row, CLASSIC if row["IsClassic"] else group_type),
         streams=StreamsMember(
             process=row["ProcessId"],
             topology_epoch=row["TopologyEpoch"],
@@ -291,7 +291,7 @@ def _topology(row: Row | None) -> Topology | None:
 
 
 def _newer_group(
-    row: Row, node: int, source: str, *, group_type: str, decode_member: Callable[[Row], Member]
+    row: Row, node: int, source: str, *, group_type: str, decode_member: Callable[[Row, str], Member]
 ) -> GroupDescription:
     """Decode one group of a describe response for consumer, share or streams groups; see `classic_group`."""
     return GroupDescription(
@@ -303,7 +303,7 @@ def _newer_group(
         assignor=row.get("AssignorName") or None,
         group_epoch=row["GroupEpoch"],
         assignment_epoch=row["AssignmentEpoch"],
-        members=_members(row, decode_member),
+        members=_members(row, lambda member: decode_member(member, group_type)),
         operations=operations(row["AuthorizedOperations"]),
         topology=_topology(row.get("Topology")),
         topology_status=_TOPOLOGY_STATUS.get(row.get("TopologyDescriptionStatus", 0)),
