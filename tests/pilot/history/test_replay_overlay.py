@@ -76,7 +76,7 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
     """The recording opens with the filter, group, pane and sorting of the live screen.
 
-    Meanwhile the live screen still receives snapshots. When the recording is closed, it has its old filter and group.
+    Meanwhile the live screen still receives snapshots, and it keeps its filter and group.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
