@@ -41,26 +41,61 @@ _MOST_REASON_CHARACTERS = 2_000
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; `argv` defaults to the arguments of the process."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _reopen_closed_streams()
     try:
-        return _run(words)
+        code = _run(words)
     except KgtuiError as error:
         _complain(error)
-        return error.exit_code
+        code = error.exit_code
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
-        from kgtui.output import redirect_to_devnull
-
-        redirect_to_devnull(sys.stdout)
-        return PIPE_CLOSED
+        code = PIPE_CLOSED
+    except SystemExit:  # raised by argparse after `--help`
+        if failed := _flush(0):
+            return failed
+        raise
     except Exception as error:  # noqa: BLE001 - every error must be reported here, because there is no caller
-        return _report_crash(error, words)
+        code = _report_crash(error, words)
+    return _flush(code)
+
+
+def _reopen_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, as with `>&-`, such that writing to them fails.
+
+    Otherwise the next file or socket would get the number of the closed stream.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # The lowest free number is used for an open file, and this is `number`.
+            os.open(os.devnull, os.O_RDONLY)
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
+
+
+def _flush(code: int) -> int:
+    """Write what is buffered for stdout. Return the exit code: `code`, or another one if writing has failed."""
+    from kgtui.output import redirect_to_devnull
+
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = PIPE_CLOSED
+    except OSError as error:
+        _complain(KgtuiError(f"cannot write the output: {error.strerror or error}"))
+        code = code or 1
+    else:
+        printing = sys.modules.get("kgtui.commands.printing")
+        return code or int(printing is not None and printing.stderr_failed)
+    # Otherwise the interpreter would fail again when it exits, and print an error.
+    redirect_to_devnull(sys.stdout)
+    return code
 
 
 def _run(words: list[str]) -> int:
     if words[:1] == ["--version"]:
-        sys.stdout.write(f"kgtui {kgtui.__version__}\n")
-        sys.stdout.flush()
+        from kgtui.commands.printing import print_text
+
+        print_text(f"kgtui {kgtui.__version__}\n")
         return 0
     _check_variables()
     if words and words[0] in ALIASES:
@@ -106,7 +141,7 @@ def _sentence(error: KgtuiError) -> str:
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
     """Write a crash report, print where it is, and return the exit code."""
-    from kgtui.commands.printing import notify
+    from kgtui.commands.printing import notify, print_error
     from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report
     from kgtui.model.text import redact
@@ -116,7 +151,7 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
     try:
         path = write_report(error, state_folder().crashes, command)
     except OSError as failed:
-        sys.stderr.write(report_of(error, command))
+        print_error(report_of(error, command))
         notify(f"internal error: {reason} (the crash report could not be written: {failed.strerror or failed})")
         return CRASHED
     notify(f"internal error: {reason}; please report this bug and attach {path}, which contains no secrets")

@@ -14,7 +14,7 @@ from kgtui.actions.execute import execute, requests_of
 from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
-from kgtui.commands.printing import notify, notify_faults, print_result, print_text
+from kgtui.commands.printing import notify, notify_faults, print_error, print_result, print_text
 from kgtui.commands.selection import select_groups, undecided_text
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
@@ -120,7 +120,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise RefusedError("there is no terminal to confirm on; pass --yes --expect N instead; nothing was deleted")
     if args.format == "json":
-        sys.stderr.write(_plan_table(deletion))
+        print_error(_plan_table(deletion))
     confirmation = challenge([line.group for line in deletion.allowed])
     if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}: {confirmation.asked}\n>")):
         raise RefusedError("the confirmation does not match; nothing was deleted")
@@ -145,8 +145,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _read_line(prompt: str) -> str:
-    sys.stderr.write(f"{prompt} ")
-    sys.stderr.flush()
+    print_error(f"{prompt} ")
     return sys.stdin.readline().rstrip("\r\n")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import notify, print_text
@@ -55,4 +54,3 @@ def _ready(line: str) -> None:
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
     notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")
-    sys.stderr.flush()

@@ -219,12 +219,16 @@ def main(words: Sequence[str]) -> int:
         options = read_options(words, OPTIONS)
         _check(options)
         if "version" in options:
-            sys.stdout.write(KAFKA_VERSION + "\n")
+            from kgtui.commands.printing import print_text
+
+            print_text(f"{KAFKA_VERSION}\n")
             return 0
         properties = _properties(options)
         servers = options.value("bootstrap-server") or ""
     except KafkaOptionError as error:
-        sys.stderr.write(f"{error}\n" + (usage(OPTIONS) if error.usage else ""))
+        from kgtui.commands.printing import print_error
+
+        print_error(f"{error}\n" + (usage(OPTIONS) if error.usage else ""))
         return error.exit_code
     return _list(options, servers, properties)
 
@@ -263,7 +267,7 @@ def _properties(options: Options) -> dict[str, str]:
 
 def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
     from kgtui.commands.connecting import run_async
-    from kgtui.commands.printing import print_bytes
+    from kgtui.commands.printing import print_bytes, print_error
     from kgtui.config import parse_bootstrap
 
     try:
@@ -277,7 +281,7 @@ def _list(options: Options, servers: str, properties: dict[str, str]) -> int:
     else:
         print_bytes(_text(rows, harmless=sys.stdout.isatty()))
     for fault in faults:
-        sys.stderr.write(f"Error: broker {fault.broker}: {fault.message}\n")
+        print_error(f"Error: broker {fault.broker}: {fault.message}\n")
     return 1 if faults else 0
 
 

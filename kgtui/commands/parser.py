@@ -86,6 +86,12 @@ class CommandParser(argparse.ArgumentParser):
         self.formatter_class = _formatter
         return super().format_help()
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the help on stdout. argparse would ignore it if stdout cannot be written to."""
+        from kgtui.commands.printing import print_text
+
+        print_text(self.format_help())
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 

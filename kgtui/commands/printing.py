@@ -79,8 +79,22 @@ def terminal_width() -> int | None:
 
 def notify(message: str) -> None:
     """Print one line on stderr, with the prefix `kgtui:` and with control characters escaped."""
-    sys.stderr.write(_encodable(f"kgtui: {visible(message)}\n", sys.stderr))
-    sys.stderr.flush()
+    print_error(f"kgtui: {visible(message)}\n")
+
+
+stderr_failed = False
+"""Whether a message could not be written to stderr. The exit code is 1 then, unless there is a worse one."""
+
+
+def print_error(text: str) -> None:
+    """Print text on stderr. If it cannot be written, for example to a full disk, the command continues."""
+    global stderr_failed
+    try:
+        sys.stderr.write(_encodable(text, sys.stderr))
+        sys.stderr.flush()
+    except OSError:
+        stderr_failed = True
+        redirect_to_devnull(sys.stderr)
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:

@@ -15,6 +15,7 @@ import kgtui
 from kgtui import cli
 from kgtui.commands import parser
 from kgtui.errors import CRASHED, ConnectError, RefusedError, UnreachableError
+from kgtui.simulator import Options, spawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -288,3 +289,30 @@ def test_an_empty_variable_is_rejected(
 
 def test_an_empty_filter_matches_all_groups() -> None:
     assert parser.parse_args(["ls", "", "--filter", ""]).expr == [""]
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
+def test_unwritable_stdout_is_one_sentence_and_exit_code_1(command: str, redirection: str, tmp_path: Path) -> None:
+    ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)
+    assert ran.returncode == 1
+    reason = "No space left on device" if redirection == ">/dev/full" else "Bad file descriptor"
+    assert ran.stderr == f"kgtui: cannot write the output: {reason}\n"
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_unwritable_stderr_does_not_end_a_command(redirection: str, tmp_path: Path) -> None:
+    """The message about the unknown property is lost, so the exit code is 1, but the list is printed."""
+    properties = tmp_path / "client.properties"
+    properties.write_text("sasl.mechanismm=PLAIN\n")
+    with spawn(Options(brokers=1, groups=5)) as cluster:
+        options = f"--bootstrap-server {cluster.bootstrap} --command-config {properties}"
+        ran = shell(f"{sys.executable} -m kgtui ls {options} {redirection}", tmp_path)
+    assert len(ran.stdout.splitlines()) > 5
+    assert (ran.returncode, ran.stderr) == (1, "")
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command line in a shell, with configuration and state in a folder of its own."""
+    env = {**os.environ, "KGTUI_CONFIG_DIR": str(folder / "config"), "KGTUI_STATE_DIR": str(folder / "state")}
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)
