@@ -1,6 +1,6 @@
 """A simulated Kafka cluster on loopback, for the demo and for tests. It supports the APIs that read and delete groups.
 
-May import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
+This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 
 Start a cluster in a test, on the same event loop::
 
@@ -22,10 +22,10 @@ and `faults` injects faults. `scenarios` has the TOML files that describe which 
 
 - `company` has groups of every type, healthy and unhealthy.
 - `wild` adds groups on which Kafka's own tools fail: malformed member data, and commits on deleted topics.
-- `plain` has only the generated groups that an option asks for.
+- `plain` has no groups of its own, only the generated groups that the option `groups` adds.
 - `empty` has the topics of the company without groups.
 
-`demo_history` has the groups and incidents of a generated history.
+`demo_history` has the topics, groups and incidents of the demo recording, which covers several days.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Import a name of this package on first access.
 
-    A program that only starts a cluster in a child process then does not load the modules of the cluster.
+    A program that only calls `spawn` to start a cluster in a child process does not load the modules of the cluster.
     """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

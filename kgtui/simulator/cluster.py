@@ -1,4 +1,4 @@
-"""The embedded cluster: its state, the servers of its brokers, its faults and its clock."""
+"""`Simulator`: a simulated cluster that runs on the event loop of its caller."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """An embedded cluster: enter `async with Simulator() as cluster:` and connect to `cluster.bootstrap`.
+    """A cluster on the caller's event loop: `async with Simulator() as cluster:` starts it, and then stops it.
+
+    Clients connect to `cluster.bootstrap`.
 
     Attributes:
-        state: brokers, topics and groups; they may be changed while the cluster runs.
+        state: the brokers, topics and groups of the cluster. A test may change them while the cluster runs.
         faults: injects faults into the running cluster.
         clock: the clock of the cluster.
     """
@@ -155,7 +157,9 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return the finalized level of each feature: the default of the newest broker's release, or the one in `changed`.
+    """Return the finalized level of each feature.
+
+    It is the level in `changed`, or by default the level that a new cluster of the newest broker's release has.
 
     A real cluster finalizes only features that its oldest broker supports. A simulated cluster may have old brokers and
     groups of the newer types, so that tests can run every fallback of a client on one cluster.
@@ -165,7 +169,7 @@ def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str,
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups until the cluster has `groups` groups. Their types are those that every broker supports."""
+    """Add generated groups until the cluster has `groups` groups. Only types that every broker supports are added."""
     missing = groups - len(state.groups)
     if missing <= 0:
         return

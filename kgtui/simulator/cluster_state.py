@@ -42,7 +42,7 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: first time, in seconds since the epoch; 2026-03-02 09:00 UTC by default.
+        start: time that the clock shows at first, in seconds since the epoch; by default 2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -155,7 +155,7 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Convert times.
+    # Methods that convert times.
 
     def time(self) -> float:
         """Return the seconds since the cluster started."""
@@ -169,7 +169,7 @@ class ClusterState:
         """Convert milliseconds since the epoch to seconds since the start of the cluster."""
         return timestamp / 1000 - self._origin
 
-    # Topics and the leaders of their partitions.
+    # Methods for topics and partition leaders.
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
         """Add topics to the cluster."""
@@ -195,7 +195,7 @@ class ClusterState:
             partitions = self._leaderships[topic.id] = leaderships(topic, self.nodes, moved)
         return partitions[partition]
 
-    # Brokers and coordinators.
+    # Methods for brokers and coordinators.
 
     def node(self, node_id: int) -> Node:
         """Return the broker with a node id.
@@ -210,7 +210,8 @@ class ClusterState:
     def set_alive(self, node_id: int, alive: bool) -> None:
         """Kill or restart a broker.
 
-        If it is killed, other brokers become leaders of its partitions. If it is restarted, it is their leader again.
+        When a broker is killed, other brokers become the leaders of its partitions. When it is restarted, it becomes
+        their leader again.
         """
         node = self.node(node_id)
         if node.alive != alive:
@@ -240,7 +241,7 @@ class ClusterState:
         """Return whether at least one broker supports groups of this type."""
         return any(node.release.has_type(group_type) for node in self.nodes)
 
-    # Groups and their deletion.
+    # Methods for groups.
 
     def add_groups(self, groups: Iterable[Group]) -> None:
         """Add groups, except groups whose type no broker supports."""
@@ -288,9 +289,9 @@ class ClusterState:
         return -1
 
     def delete_group(self, name: str) -> int:
-        """Delete a group of any type as DeleteGroups does, and return the error code.
+        """Delete a group of any type if DeleteGroups would delete it, and return the error code of the response.
 
-        The code is 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND) for a group that cannot be deleted.
+        The code is 0 if the group was deleted, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
         """
         group = self.find(name)
         if group is None or name == "":
@@ -301,7 +302,7 @@ class ClusterState:
         return 0
 
     def remove_group(self, name: str) -> None:
-        """Remove a group, whatever its state is."""
+        """Remove a group in any state. Does nothing if the group does not exist."""
         if self.groups.pop(name, None) is None and self.generated is not None:
             index = self.generated.index.get(name)
             if index is not None:

@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two commits, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""When the delay of a `Steady` pattern reaches this value, in seconds, the delay varies with time."""
+"""A `Steady` pattern whose `delay` is at least this value, in seconds, varies its delay with time."""
 
 
 class CommitPattern(Protocol):
@@ -36,7 +36,10 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """Keeps up with the topic, `delay` seconds behind the log end. A delay of 10 s or more varies by two seconds."""
+    """Keeps up with the topic, `delay` seconds behind the log end.
+
+    A delay of 10 s or more is up to 2 s shorter or longer at each commit, so that the lag of the group is not constant.
+    """
 
     delay: float = 1.0
 
@@ -99,9 +102,10 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """Never commits again after the start of the cluster, when its offset was `gap` records below the log start.
+    """Has committed once, before the cluster started, and never commits again.
 
-    Retention had deleted these records before the group could read them.
+    At the start of the cluster, the committed offset is `gap` records below the log start: retention has deleted
+    records that the group had not read.
     """
 
     gap: int = 7_000
@@ -120,7 +124,7 @@ class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="variable-speed"):
-    """Keeps up until the first change of speed, and then reads at the speeds that are given.
+    """Keeps up until the first change of speed, and then reads at the speeds in `speeds`.
 
     Attributes:
         speeds: `(time, speed)` of each change, in ascending order of time. A speed of 1 means that the group reads as
@@ -133,11 +137,11 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     delay: float = 1.0
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the log ends at the time up to which the group has read."""
+        """Return the offsets up to which the group has read at the last commit before `t`."""
         return topic.log_ends(self.read_until(last_commit(t)))
 
     def read_until(self, t: float) -> float:
-        """Return the time at which the last record was written that the group has read at `t`.
+        """Return the time up to which the group has read: at `t`, it has read all records written before that time.
 
         Both times are in seconds since the start of the cluster.
         """
@@ -154,11 +158,11 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """Follows `pattern` until `since`, and commits nothing after that.
+    """Commits as another pattern does until `since`, and then stops committing.
 
     Attributes:
-        pattern: the pattern that the group followed before it stopped.
-        since: seconds from the start of the cluster to the last commit.
+        pattern: the pattern of the commits until `since`.
+        since: time of the last commit, in seconds since the start of the cluster.
     """
 
     pattern: CommitPattern

@@ -23,12 +23,12 @@ class BrokerFaults:
     """The faults of one broker.
 
     Attributes:
-        black_hole: whether it accepts requests without ever responding.
+        black_hole: whether the broker accepts requests without ever responding.
         latency: seconds before each response.
         slow: API key → additional seconds before each response of that API.
         throttle_ms: throttle time that the broker reports in each response; it pauses the connection for this time.
-        loading: time until which the coordinator loads its groups, in seconds since the start of the cluster; None if
-            it is not loading.
+        loading: time at which the broker stops reporting that it is loading its groups, in seconds since the start of
+            the cluster; None if it is not loading.
         damage: the kinds of damage of the next responses, in order.
         responds: an event that is set while the broker is not a black hole.
     """
@@ -84,7 +84,7 @@ class Faults:
         self._state.node(node)
         return self._brokers[node]
 
-    # Faults of brokers and connections.
+    # Methods that break brokers and connections.
 
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
@@ -138,14 +138,17 @@ class Faults:
             await self._start(node)
             self._state.set_alive(node, True)
 
-    # Faults of coordinators.
+    # Methods that move coordinators, and let them load their groups.
 
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group and of all groups in the same offsets partition."""
         self._state.move_coordinator(group, node)
 
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report that it is loading its groups, for `seconds` of the cluster's clock; None ends this."""
+        """Make a broker report for `seconds`, measured by the cluster's clock, that it is loading its groups.
+
+        With `seconds=None`, the broker stops reporting this now.
+        """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:
@@ -153,7 +156,7 @@ class Faults:
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 
-    # Missing permissions.
+    # Methods that take permissions away.
 
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
@@ -186,7 +189,7 @@ class Faults:
         """Whether `forbid_groups` has set at least one pattern."""
         return bool(self._forbidden_groups)
 
-    # Error codes in responses.
+    # Methods that put error codes into responses.
 
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Make the next `times` responses of an API return an error code.

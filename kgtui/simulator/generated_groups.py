@@ -105,12 +105,13 @@ class GeneratedGroups:
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, how many times its members have changed.
-        last_active_tick: per group, the tick at which its members last stopped reading.
+        last_active_tick: per group, the number of the tick at which the group last left the state `STABLE`. While the
+            members read nothing, the committed offsets stay as they were at this tick.
         partition: per group, its partition of `__consumer_offsets`.
         position: per group, its position in `by_partition`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
-        changed: one set per cache of encoded rows; the index of a changed group is added to each of them.
+        changed: one set per `ListGroupsRowCache`. When a group changes, its index is added to every set.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
@@ -176,7 +177,7 @@ class GeneratedGroups:
         self.existing[self.partition[index]] += 1
         return index
 
-    # Change the states of groups over time.
+    # Methods that change the states of groups over time.
 
     def _mark_changed(self, index: int) -> None:
         for indexes in self.changed:
@@ -201,7 +202,10 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Move one group to its next state: from Stable into a rebalance or to Empty, and otherwise towards Stable."""
+        """Move one group to its next state. A Stable group begins a rebalance or becomes Empty.
+
+        Any other group moves one state closer to Stable.
+        """
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:
             return
@@ -238,7 +242,7 @@ class GeneratedGroups:
             self._free[self.partition[index]].append(index)
             self._mark_changed(index)
 
-    # Find groups, and build `Group` objects.
+    # Methods that find groups, and build `Group` objects.
 
     def find(self, name: str) -> Group | None:
         """Build the group with the id `name`; return None if there is no such group."""
@@ -265,7 +269,9 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            commits = Steady()  # share groups deliver records when they arrive, so the `Batch` pattern does not fit
+            commits = (
+                Steady()
+            )  # members of share groups receive records as they arrive, so the `Batch` pattern does not fit
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)
         topics = () if kind == CONNECT else (ConsumedTopic(topic, commits),)

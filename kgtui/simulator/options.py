@@ -27,7 +27,7 @@ class Options:
         groups: total number of groups, including the groups of the scenario; None adds no groups to the scenario.
         partitions: number of partitions of each generated topic.
         seed: the same seed gives the same cluster.
-        kafka_version: a release such as `4.4`, or a comma-separated list of releases that the brokers run in turn.
+        kafka_version: a release such as `4.4`, or a comma-separated list; see `Simulator`.
         scenario: name of a scenario.
         churn: fraction of the generated groups that change state every 2 s.
         features: finalized feature levels that differ from the defaults of the release.
@@ -136,9 +136,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kafka-version",
         metavar="V[,V…]",
         default=default.kafka_version,
-        help=f"Kafka release of the brokers, or several that they run in turn: {', '.join(RANGES)}",
+        help=f"Kafka release of all brokers, or one release per broker, repeated in a cycle: {', '.join(RANGES)}",
     )
-    add("--scenario", choices=scenario_names(), default=default.scenario, help="which groups exist (%(default)s)")
+    add(
+        "--scenario",
+        choices=scenario_names(),
+        default=default.scenario,
+        help="which topics and groups exist (%(default)s)",
+    )
     add(
         "--churn",
         metavar="FRACTION",

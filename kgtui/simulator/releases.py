@@ -191,6 +191,6 @@ def releases(names: str) -> tuple[Release, ...]:
     """Parse a comma-separated list of releases. The brokers of a cluster run them in turn.
 
     Raises:
-        UsageError: one of them is not in `RANGES`.
+        UsageError: a release is not in `RANGES`.
     """
     return tuple(release(name) for name in names.split(",") if name.strip()) or (release(NEWEST),)

@@ -42,7 +42,7 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on the port of the broker. If it is 0, choose a free port, which the broker keeps from then on."""
+        """Listen on the port of the broker. Port 0 is replaced by a free port, which a restarted broker uses again."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Read requests and send responses.
+    # Methods that take requests from the queue and send responses.
 
     async def _serve(self) -> None:
         try:
@@ -181,7 +181,7 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a copy of a response with a damaged body or header. The length at the start of its frame is correct."""
+    """Return a damaged copy of a response without its frame length. `DAMAGES` documents the kinds of damage."""
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]
@@ -189,7 +189,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # Replace the length of the first array. It follows the throttle time, or in ListGroups the error code after that.
+    # Replace the length of the first array. In most responses the array follows the throttle time (4 bytes), and in
+    # ListGroups responses it follows the throttle time and the error code (6 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -31,7 +31,7 @@ class Topic:
     Attributes:
         name: topic name.
         partitions: number of partitions.
-        rate: average records per second in the slowest partition; the others have up to 1.4 times that.
+        rate: average records per second in the slowest partition. The rate of other partitions is up to 1.4 times this.
         base: log end of partition 0 at time 0.
         kept: number of records per partition that retention keeps.
         swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
@@ -72,13 +72,16 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the traffic from time 0 to `t`, as seconds of average traffic. The result never decreases."""
+        """Return in how many seconds the average traffic writes as many records as are written from time 0 to `t`.
+
+        The result never decreases, so that the log end does not decrease either.
+        """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after `flow` seconds of average traffic."""
+        """Return the log end offsets of all partitions after `flow` seconds of average traffic; see `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -115,7 +118,7 @@ class DailyTopic(Topic):
         hours: hours for which retention keeps records.
         midnight: seconds from midnight UTC to time 0 of the cluster.
         surge: start and end of a surge of traffic, in seconds since the start of the cluster.
-        surging: additional traffic during the surge, as a multiple of the average.
+        surging: additional traffic during the surge, as a multiple of the average traffic.
     """
 
     hours: float = 168.0
@@ -128,7 +131,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic from time 0 to `t`, as seconds of average traffic. The result never decreases."""
+        """Return in how many seconds the average traffic writes as many records as are written from time 0 to `t`."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -136,11 +139,11 @@ class DailyTopic(Topic):
         return total + self.surging * (min(max(t, begin), end) - begin)
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions, below which records are older than `hours`."""
+        """Return the log start offsets of all partitions. Retention has deleted the records older than `hours`."""
         return self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL - self.hours * HOUR)
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the traffic from time 0 to `t` that a sine wave adds to constant traffic; it may be negative."""
+        """Return how much a sine wave of the traffic adds to `flow` from time 0 to `t`; negative if it subtracts."""
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end of partition 0 at the start. It is so large that offsets stay positive on all days of the history."""
+"""Log end of partition 0 at the start of the history.
+
+It is so large that no log start is negative, although retention also keeps records of the days before the start.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class HistoryPlan:
     Attributes:
         start: start of the history in seconds since the epoch; this is time 0 of the cluster.
         seconds: length of the history in seconds.
-        seed: determines by how much the times of incidents (up to ten minutes) and the rates of topics (up to 20%)
-            differ from the plan.
+        seed: the seed for random differences from the values in `incidents.toml`: times of incidents differ by up to
+            ten minutes, and rates of topics by up to 20%.
     """
 
     start: float
@@ -43,17 +46,17 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end, in seconds after the start, and at least 0.
+        """Return the time `hours` before the end of the history, in seconds since its start; at least 0.
 
-        If `jitter` is not empty, it is a name that moves the time by up to ten minutes. With the same seed, a name
-        always moves times by the same amount.
+        If `jitter` is not empty, the time is moved by up to ten minutes. By how much depends only on the text of
+        `jitter` and the seed, so that times with the same `jitter` are moved together.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time after a fraction of the history, in seconds after the start.
+        """Return the time at which `fraction` of the history has passed, in seconds since its start; at least 0.
 
-        The name in `jitter` moves it by up to ten minutes, as in `before_end`.
+        The time is moved by up to ten minutes, which depend on `jitter` as in `before_end`.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -66,7 +69,10 @@ class HistoryPlan:
 
 
 class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A surge of traffic between two times. `extra` is the additional traffic as a multiple of the average traffic."""
+    """A surge of traffic between two times, in seconds since the start of the history.
+
+    During the surge, `extra` times the average traffic is added to the normal traffic.
+    """
 
     begin: float
     end: float
@@ -74,7 +80,7 @@ class SurgeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One topic of `[topics]`, by name.
+    """The value of one key of the table `[topics]` in `incidents.toml`. The key is the name of the topic.
 
     Attributes:
         partitions: number of partitions.
@@ -104,9 +110,14 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in the file, given by exactly one of its first three keys.
+    """A time in `incidents.toml`, which has exactly one of the keys that are None by default.
 
-    `plus_hours` is added to the time. If `jitter` has a name, `HistoryPlan` moves the time by up to ten minutes.
+    Attributes:
+        hours_before_end: the time, in hours before the end of the history.
+        hours_after_start: the time, in hours after the start of the history; negative for a time before the start.
+        fraction: the time, as a fraction of the history.
+        jitter: a text that moves the time by up to ten minutes; see `HistoryPlan.before_end`.
+        plus_hours: hours that are added to the time.
     """
 
     hours_before_end: float | None = None
@@ -116,7 +127,11 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     plus_hours: float = 0.0
 
     def seconds(self, plan: HistoryPlan) -> float:
-        """Return the time in seconds after the start; raises ValueError unless exactly one of the three keys is set."""
+        """Return the time in seconds since the start of the history.
+
+        Raises:
+            ValueError: none or several of `hours_before_end`, `hours_after_start` and `fraction` are set.
+        """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
         ]
@@ -132,9 +147,12 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The key `rotation_between` of a group: between two times, the members change every `every` seconds.
+    """The value of the key `rotation_between` of a group: between two times, the members change periodically.
 
-    `turns` has the slots that are taken after each change; after the last one, the first one follows again.
+    Attributes:
+        begin, end: the two times, in seconds since the start of the history.
+        every: seconds between two changes.
+        turns: the numbers of the taken slots, one tuple per period. They are repeated in a cycle.
     """
 
     begin: float
@@ -179,7 +197,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group by the equivalent `schedule`."""
+    """Replace the key `deployed` or `rotation_between` of a group by the key `schedule` with the same members."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:
@@ -193,9 +211,6 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule with a deployment: both members are replaced, one after the other.
-
-    The time of the deployment depends on `name` and the seed.
-    """
+    """Return a schedule of two members that are replaced one after the other. `name` and the seed determine when."""
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

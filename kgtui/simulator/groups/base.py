@@ -75,7 +75,7 @@ class Group(ABC):
         name: group id.
         schedule: the members of the group at each time.
         topics_read: the topics that the group reads.
-        protocol: the protocol type; None for the name of the group type.
+        protocol: the protocol type. By default, it is the name of the group type.
         phases: the states of a rebalance, which follows each change of the members.
         epoch: generation (classic groups) or group epoch at the start of the cluster.
     """
@@ -125,9 +125,11 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a response of the describe API of its type, without the error fields.
+        """Return the fields with which the describe RPC of the group's type returns this group, without error fields.
 
-        `operations` is the bit field of authorized operations.
+        Args:
+            t: the time, in seconds since the start of the cluster.
+            operations: bit field of the authorized operations.
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
@@ -144,14 +146,17 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with its `(partition, start offset, lag)` rows; nothing for a type without start offsets."""
+        """Yield each topic with its `(partition, share-partition start offset, lag)` rows.
+
+        Only share groups have start offsets, so the default implementation yields nothing.
+        """
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members do not read records, because of the phase of the rebalance that they are in."""
+        """Return whether the members read no records, because the rebalance has reached a state that forbids it."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
-    # Ids, client ids, racks and hosts of the members.
+    # Methods that return the ids, client ids, racks and hosts of members.
 
     def member_id(self, slot: Slot) -> str:
         """Return the id of the member in a slot, in the format of ids that brokers generate."""

@@ -50,7 +50,10 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     user_data: bytes | None = None
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the subscription of each member with the partitions that it owned, and its current assignment."""
+        """Return the subscription and the assignment of each member.
+
+        The subscription names the partitions that the member owned when it joined. They equal its assignment.
+        """
         assignments = group.assign_ranges(membership.slots)
         return [
             (
@@ -116,7 +119,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the task that the leader revokes during the first half minute after a worker has joined."""
+        """Return the task that the leader gives up for 30 s after a worker has joined; empty at other times.
+
+        A cooperative assignor revokes tasks before it assigns them to the new worker.
+        """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 

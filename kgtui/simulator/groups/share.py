@@ -83,7 +83,7 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield each topic with its `(partition, start offset, lag)` rows.
+        """Yield each topic with its `(partition, share-partition start offset, lag)` rows.
 
         Start offset and lag are -1 for a share partition that is not initialized.
         """

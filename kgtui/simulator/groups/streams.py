@@ -183,7 +183,10 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return one row per standby or warm-up task: the offset up to which its state store is restored."""
+        """Return the offsets up to which the state stores of standby and warm-up tasks are restored, one row per task.
+
+        Each offset is `behind` records below the end of the changelog.
+        """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}
             for row in tasks

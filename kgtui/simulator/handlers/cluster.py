@@ -81,7 +81,7 @@ def api_keys(request: RequestContext) -> list[dict[str, int]]:
 
 
 def metadata(request: RequestContext) -> dict[str, Any]:
-    """Return the brokers and the requested topics, which may be all topics."""
+    """Return the brokers, and the requested topics or, if `Topics` is null, all topics."""
     state = request.state
     requested = request.fields["Topics"]
     if (
@@ -112,7 +112,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row for a topic that the client requests by its id before version 12; brokers reject this."""
+    """Return the error with which brokers reject a topic id in a Metadata request before version 12."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 

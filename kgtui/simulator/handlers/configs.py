@@ -97,8 +97,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # A broker resource without a name has the configs that are set for all brokers. The simulated cluster sets
-        # neither such configs nor configs of client metrics.
+        # A broker resource without a name stands for the configs that are set for all brokers. The simulated cluster
+        # has no such configs, and no configs of client metrics.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [

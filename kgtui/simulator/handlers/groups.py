@@ -1,6 +1,6 @@
 """Handlers of ListGroups, the four describe RPCs, and DeleteGroups.
 
-The encoded ListGroups rows of generated groups are cached, and replaced when a group changes.
+The encoded ListGroups rows of generated groups are cached. When a group changes, only its row is encoded again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # While it is loading, the old coordinator lists the groups that it has loaded so far; the new one lists no groups.
+    # While the old coordinator (written in Scala) is loading, it lists the groups that it has loaded so far. While the
+    # new coordinator is loading, it returns an error and no groups.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -134,7 +135,10 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 
 
 def describe_groups(request: RequestContext) -> dict[str, Any]:
-    """Describe classic groups. Before version 6, any other group id is reported as a Dead group without an error."""
+    """Describe classic groups.
+
+    Before version 6, an id that is not the id of a classic group is returned as a Dead group without an error.
+    """
     return {
         "ThrottleTimeMs": request.throttle_ms,
         "Groups": [_classic(request, name) for name in _in_response_order(request, request.fields["Groups"])],
@@ -166,14 +170,15 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # If the broker supports the API but the feature is disabled, each group has this error (observed with 4.1.2).
+    # If the broker supports the API but the feature is disabled, the response has error 35 for each group (observed
+    # with 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
     if error:
         return {**blank, "ErrorCode": error}
     if old and "" in request.fields["GroupIds"]:
-        # If one group id is empty, each group of the request gets this error (observed with 3.9.2).
+        # If one group id of the request is empty, the response has error -1 for each group (observed with 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
@@ -257,7 +262,8 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # Process the indexes in ascending order, because a new group is appended at the end of its partition.
+        # New groups have the highest indexes, in the order in which they were appended to their partitions. Their rows
+        # must be appended in the same order, so the indexes are sorted.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -60,8 +60,8 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of a response with several groups.
 
-    If the request asks for all commits of the group, this function encodes them itself. There may be very many, and the
-    generated encoder is slower.
+    If the request asks for all commits of the group, there may be many thousands. This function then encodes the
+    commits itself, because the generated encoder would be slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -242,7 +242,10 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return the offset and timestamp of the newest record, or of the first record at or after `target`."""
+    """Return the offset and timestamp of the record that ListOffsets finds for the timestamp `target`.
+
+    For `MAX_TIMESTAMP` this is the newest record, and otherwise the first record that is not older than `target`.
+    """
     start, end = log.starts[index], log.ends[index]
     if target == MAX_TIMESTAMP:
         offset = end - 1

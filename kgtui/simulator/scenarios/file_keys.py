@@ -41,7 +41,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""For topics with `kept`: how many records of each partition retention has already deleted at time 0."""
+"""Number of records per partition that retention has already deleted at time 0, for topics with the key `kept`."""
 
 _DELETED_BASE = 48_000
 """Log end offset that each partition of a deleted topic had when the topic was deleted."""
@@ -51,7 +51,7 @@ AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegist
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One topic of `[topics]`, by name.
+    """The value of one key of the table `[topics]`. The key is the name of the topic.
 
     Attributes:
         partitions: number of partitions.
@@ -79,7 +79,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One topic that a group reads. `ConsumedTopic` documents the keys."""
+    """One topic in the key `reads` of a group. `ConsumedTopic` documents the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -204,7 +204,9 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
-    """Group ids that break careless programs. For each, a classic group is created that no longer commits for `topic`.
+    """Group ids that break careless programs, such as ids with escape sequences.
+
+    Each id becomes a classic group that is stuck on `topic`: it has committed once, and never commits again.
 
     Attributes:
         topic: the topic that the groups read.
@@ -223,7 +225,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[AnyGroupSpec]:
-        """Return the groups."""
+        """Return the specs of the groups with these ids."""
         empty = self.empty | set(self._padded())
         return [
             ClassicSpec(

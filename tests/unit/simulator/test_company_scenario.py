@@ -36,14 +36,14 @@ def lag(simulator: Simulator, name: str, t: float) -> int:
     )
 
 
-def test_the_company_has_every_type_and_protocol(company: Simulator) -> None:
+def test_the_company_has_groups_of_every_type_and_protocol(company: Simulator) -> None:
     groups = company.state.groups.values()
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     assert {group.protocol for group in groups} >= {"consumer", "connect", "sr", "share", "streams", ""}
     assert len(groups) > 100
 
 
-def test_every_state_occurs_within_some_minutes(company: Simulator) -> None:
+def test_company_groups_reach_every_state_within_400_seconds(company: Simulator) -> None:
     states = {(group.type, group.state(t)) for t in range(400) for group in company.state.groups.values()}
     assert states >= {
         *(("classic", state) for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")),
@@ -53,7 +53,7 @@ def test_every_state_occurs_within_some_minutes(company: Simulator) -> None:
     }
 
 
-def test_groups_have_their_described_problems(company: Simulator) -> None:
+def test_company_groups_have_the_problems_in_the_file_comments(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
@@ -72,7 +72,7 @@ def test_groups_have_their_described_problems(company: Simulator) -> None:
     assert migrating.classic
 
 
-async def test_groups_with_hostile_ids_can_be_described_and_fetched(company: Simulator) -> None:
+async def test_groups_with_hostile_ids_are_listed_described_and_fetched(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
@@ -85,7 +85,7 @@ async def test_groups_with_hostile_ids_can_be_described_and_fetched(company: Sim
             assert [row["GroupId"] for row in fetched if row["Topics"]] == coordinated
 
 
-def test_hostile_ids_have_every_kind_of_bad_character() -> None:
+def test_hostile_ids_include_control_characters_emoji_and_markup() -> None:
     names = hostile_group_ids()
     assert {len(name) for name in names} >= {249, 32_000}
     assert "[/red]" in names
@@ -94,7 +94,7 @@ def test_hostile_ids_have_every_kind_of_bad_character() -> None:
     assert len(set(names)) == len(names)
 
 
-async def test_the_wild_scenario_breaks_kafkas_tools() -> None:
+async def test_the_wild_scenario_has_deleted_topics_and_malformed_member_data() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
     deleted = [
         read.topic
@@ -108,7 +108,7 @@ async def test_the_wild_scenario_breaks_kafkas_tools() -> None:
     )
 
 
-async def test_plain_and_empty_scenarios_have_no_described_groups() -> None:
+async def test_plain_and_empty_scenarios_define_no_groups() -> None:
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
     assert plain.generated is not None
@@ -119,7 +119,7 @@ async def test_plain_and_empty_scenarios_have_no_described_groups() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_generated_groups_are_added_up_to_the_total() -> None:
+async def test_generated_groups_fill_the_cluster_up_to_the_total() -> None:
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

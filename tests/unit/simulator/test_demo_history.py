@@ -1,4 +1,4 @@
-"""Tests of the generated demo history: traffic, incidents, and errors in its file."""
+"""Tests of the demo history: its traffic, its incidents, and errors in the incidents file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lag(simulator: Simulator, group: str, t: float) -> int:
 
 
 @given(st.floats(-DAY, 4 * DAY), st.floats(0, HOUR))
-def test_logs_never_shrink(t: float, later: float) -> None:
+def test_log_offsets_of_history_topics_never_decrease(t: float, later: float) -> None:
     topics = {read.topic for group in HISTORY.state.groups.values() for read in group.topics_read}
     assert len(topics) > 10
     for topic in topics:
@@ -63,13 +63,15 @@ def test_a_surge_adds_traffic_only_while_it_lasts() -> None:
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_reading_stops_and_catches_up_later() -> None:
+def test_variable_speed_stops_reading_and_catches_up() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 5)), max_size=4), st.floats(0, 2_000), st.floats(0, 100))
-def test_reading_never_moves_back_or_beyond_the_end(speeds: list[tuple[float, float]], t: float, later: float) -> None:
+def test_variable_speed_never_moves_back_or_beyond_the_log_end(
+    speeds: list[tuple[float, float]], t: float, later: float
+) -> None:
     commits = VariableSpeed(tuple(sorted(speeds)))
     assert commits.read_until(t) <= t - 1 + 1e-6
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
@@ -83,13 +85,13 @@ def test_a_scheduled_member_that_returns_is_a_new_member() -> None:
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_rotate_between_two_times_only() -> None:
+def test_members_rotate_only_between_begin_and_end() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]
 
 
-def test_every_incident_happens() -> None:
+def test_groups_of_the_history_have_their_incidents() -> None:
     end = PLAN.seconds
     assert lag(HISTORY, "payments.settle", end - 5 * HOUR) < 1_000 < 100_000 < lag(HISTORY, "payments.settle", end)
     archive = [lag(HISTORY, "orders.archive", end * fraction) for fraction in (0.35, 0.44, 0.99)]
@@ -127,7 +129,7 @@ def test_the_same_seed_gives_the_same_history() -> None:
         ("rotation_between = { begin = 0, end = 9, turns = [[0]] }", "group 'g': .*`every`"),
     ],
 )
-def test_an_error_in_the_file_is_reported(tmp_path: Path, group: str, message: str) -> None:
+def test_an_invalid_incidents_file_raises_a_usage_error(tmp_path: Path, group: str, message: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(f'[[groups]]\nid = "g"\ntype = "classic"\n{group}\n')
     simulator = Simulator(scenario="plain", clock=ManualClock(PLAN.start))

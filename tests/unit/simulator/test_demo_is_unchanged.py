@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Number of generated groups that are described."""
+"""Maximum number of generated groups for which requests are sent."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -40,7 +40,10 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 
 
 def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any]) -> bytes:
-    """Return the response to a request in the newest version of the broker; empty if it does not support the API."""
+    """Return the response to a request in the newest version that the broker supports.
+
+    Returns empty bytes if the broker does not support the API.
+    """
     api = API[name]
     if api.key not in node.release.ranges:
         return b""
@@ -104,11 +107,11 @@ def history_digests() -> list[str]:
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_the_demo_responds_as_before(name: str) -> None:
+def test_responses_of_the_demo_equal_the_recorded_digests(name: str) -> None:
     assert demo_digests(name) == json.loads(DIGESTS.read_text())[name]
 
 
-def test_the_demo_history_responds_as_before() -> None:
+def test_responses_of_the_demo_history_equal_the_recorded_digests() -> None:
     assert history_digests() == json.loads(DIGESTS.read_text())["history"]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CLIENT = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 
 
-async def test_a_black_hole_never_responds_and_others_do(cluster: Simulator) -> None:
+async def test_only_the_black_hole_broker_stops_responding(cluster: Simulator) -> None:
     cluster.faults.black_hole(2)
     async with RawClient(address(cluster, 2)) as client:
         client.ask(API_VERSIONS, 4, CLIENT)
@@ -101,7 +101,7 @@ async def test_cut_closes_connections_and_accepts_new_ones(cluster: Simulator) -
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_a_killed_broker_restarts_on_its_port(cluster: Simulator) -> None:
+async def test_a_restarted_broker_regains_its_port_and_groups(cluster: Simulator) -> None:
     state = cluster.state
     before = {name: state.coordinator(name) for name in state.groups}
     port = state.node(2).port
@@ -125,7 +125,7 @@ async def test_a_killed_broker_restarts_on_its_port(cluster: Simulator) -> None:
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_there_is_no_coordinator_without_brokers(cluster: Simulator) -> None:
+async def test_a_group_has_no_coordinator_if_all_brokers_are_killed(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(LIST_GROUPS, 5, {})
         for node in (1, 2, 3):
@@ -134,7 +134,7 @@ async def test_there_is_no_coordinator_without_brokers(cluster: Simulator) -> No
     assert cluster.state.coordinator("payments.settle") == -1
 
 
-async def test_the_old_coordinator_returns_16_after_a_move(cluster: Simulator) -> None:
+async def test_the_previous_coordinator_returns_not_coordinator_after_a_move(cluster: Simulator) -> None:
     name = "payments.settle"
     was = cluster.state.coordinator(name)
     now = was % 3 + 1
@@ -148,7 +148,7 @@ async def test_the_old_coordinator_returns_16_after_a_move(cluster: Simulator) -
     assert name in listed
 
 
-async def test_a_loading_coordinator_returns_14_until_it_has_loaded(cluster: Simulator) -> None:
+async def test_a_coordinator_reports_load_in_progress_until_it_has_loaded(cluster: Simulator) -> None:
     name = "payments.settle"
     node = cluster.state.coordinator(name)
     cluster.faults.load(node, 20)
@@ -158,7 +158,7 @@ async def test_a_loading_coordinator_returns_14_until_it_has_loaded(cluster: Sim
     assert (await ask(cluster, node, OFFSET_FETCH, request))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_forbidden_groups_return_30_from_every_api(cluster: Simulator) -> None:
+async def test_every_api_rejects_a_forbidden_group(cluster: Simulator) -> None:
     cluster.faults.forbid_groups(["payments.*"])
     name = "payments.settle"
     node = cluster.state.coordinator(name)
@@ -180,7 +180,7 @@ async def test_forbidden_groups_return_30_from_every_api(cluster: Simulator) -> 
     assert (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]}))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_forbidden_topics_hide_members_and_offsets(cluster: Simulator) -> None:
+async def test_a_forbidden_topic_hides_group_members_and_offsets(cluster: Simulator) -> None:
     cluster.faults.forbid_topics(["payments.settled"])
     name = "payments.ledger"
     node = cluster.state.coordinator(name)
@@ -216,7 +216,7 @@ async def test_damaged_responses_cannot_be_decoded(cluster: Simulator, kind: str
         assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_a_response_can_be_cut_or_have_a_wrong_correlation_id(cluster: Simulator) -> None:
+async def test_damage_cuts_a_response_or_changes_its_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
     async with RawClient(address(cluster, 1)) as client:
         client.ask(LIST_GROUPS, 5, {})
@@ -227,7 +227,7 @@ async def test_a_response_can_be_cut_or_have_a_wrong_correlation_id(cluster: Sim
             await client.call(LIST_GROUPS, 5, {})
 
 
-def test_unknown_brokers_and_damages_are_rejected(cluster: Simulator) -> None:
+def test_unknown_brokers_and_kinds_of_damage_are_rejected(cluster: Simulator) -> None:
     with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):

@@ -38,7 +38,7 @@ def test_most_generated_groups_are_classic_or_consumer_groups() -> None:
     assert set(states) == {"Empty", "Stable"}
 
 
-def test_churn_is_the_fraction_of_groups_that_change() -> None:
+def test_churn_is_the_fraction_of_groups_that_change_per_tick() -> None:
     generated = generate(20_000, churn=0.01)
     for tick in range(1, 6):
         before = kinds_and_states(generated)
@@ -55,7 +55,7 @@ def test_groups_do_not_change_without_churn() -> None:
     assert kinds_and_states(generated) == before
 
 
-def test_changes_do_not_depend_on_the_number_of_reads() -> None:
+def test_state_changes_do_not_depend_on_how_often_they_are_applied() -> None:
     once, often = generate(), generate()
     once.advance_to(200.0)
     for second in range(0, 201, 5):
@@ -64,7 +64,7 @@ def test_changes_do_not_depend_on_the_number_of_reads() -> None:
     assert kinds_and_states(once) != kinds_and_states(generate(seed=2))
 
 
-def test_console_consumers_come_and_go_in_bounded_memory() -> None:
+def test_new_console_consumer_groups_reuse_the_memory_of_deleted_ones() -> None:
     generated = generate(1_000, churn=0.1)
     generated.advance_to(400.0)
     size = len(generated.names)
@@ -76,7 +76,7 @@ def test_console_consumers_come_and_go_in_bounded_memory() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
-def test_cached_rows_equal_newly_encoded_rows(version: int) -> None:
+def test_cached_list_rows_equal_newly_encoded_rows(version: int) -> None:
     generated = generate(2_000, churn=0.05)
     cached = ListGroupsRowCache(generated, version)
     for second in range(0, 60, 2):
@@ -87,7 +87,7 @@ def test_cached_rows_equal_newly_encoded_rows(version: int) -> None:
     assert [cached.rows_of_partition(p) for p in range(50)] == [fresh.rows_of_partition(p) for p in range(50)]
 
 
-async def test_filtered_and_complete_lists_agree_in_all_versions() -> None:
+async def test_unfiltered_and_filtered_lists_have_all_matching_generated_groups() -> None:
     async with Simulator(groups=1_500, scenario="plain", churn=0.1, clock=ManualClock()) as cluster:
         for _ in range(5):
             cluster.advance(2)
@@ -106,7 +106,7 @@ async def test_filtered_and_complete_lists_agree_in_all_versions() -> None:
         )
 
 
-async def test_a_complete_group_agrees_with_its_list_row() -> None:
+async def test_group_objects_have_the_type_and_state_of_generated_groups() -> None:
     cluster = Simulator(groups=3_000, scenario="plain", churn=0.2, clock=ManualClock())
     cluster.advance(20)
     generated = cluster.state.generated
@@ -119,7 +119,7 @@ async def test_a_complete_group_agrees_with_its_list_row() -> None:
         assert bool(group.describe(20, operations=0)["Members"]) == (states[state] != "Empty")
 
 
-async def test_a_deleted_group_no_longer_exists() -> None:
+async def test_only_an_empty_generated_group_can_be_deleted() -> None:
     cluster = Simulator(groups=500, scenario="plain", clock=ManualClock())
     generated = cluster.state.generated
     assert generated is not None

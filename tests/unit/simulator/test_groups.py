@@ -38,7 +38,7 @@ def described(group: Group, t: float) -> dict[str, Any]:
     return group.describe(t, operations=0)
 
 
-def test_a_classic_group_rebalances_all_members_together() -> None:
+def test_a_classic_group_passes_through_the_states_of_a_rebalance() -> None:
     group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)])
     assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
 
@@ -58,7 +58,7 @@ def test_only_a_stable_classic_group_has_member_data() -> None:
     assert subscription.topics == ("orders.placed",)
 
 
-def test_a_group_without_commits_becomes_dead() -> None:
+def test_an_empty_group_without_commits_becomes_dead() -> None:
     group = ClassicGroup(
         "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
     )
@@ -73,7 +73,7 @@ def test_a_group_without_commits_becomes_dead() -> None:
     assert described(group, 170)["GroupState"] == "Dead"
 
 
-def test_the_company_has_every_state_of_a_classic_group() -> None:
+def test_company_groups_have_every_state_of_a_classic_group() -> None:
     company = Simulator(clock=ManualClock()).state.groups.values()
     states_seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
     assert states_seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
@@ -87,7 +87,7 @@ def test_a_group_without_members_is_empty_and_stops_committing() -> None:
     assert list(group.commits(190)) != list(group.commits(290))
 
 
-def test_consumers_reconcile_one_after_the_other() -> None:
+def test_members_of_a_consumer_group_reconcile_one_after_the_other() -> None:
     group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)], epoch=10)
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)
@@ -134,7 +134,7 @@ def test_a_share_group_assigns_partitions_to_several_members() -> None:
 
 
 @pytest.mark.parametrize("group_class", [ConsumerGroup, ShareGroup, StreamsGroup])
-def test_protocol_of_a_newer_group_is_its_type(group_class: type[Group]) -> None:
+def test_the_protocol_type_of_a_newer_group_is_its_type(group_class: type[Group]) -> None:
     group = group_class("g", ConstantMembership(1), [ConsumedTopic(TOPIC)])
     assert group.protocol == group.type
     assert bool(list(group.start_offsets(5))) == (group_class is ShareGroup)
@@ -152,7 +152,7 @@ def streams_group(**changes: Any) -> StreamsGroup:
     return StreamsGroup("g", schedule, [ConsumedTopic(TOPIC)], topology=parts, standbys=1, **changes)
 
 
-def test_a_streams_group_activates_each_task_once() -> None:
+def test_each_streams_task_is_active_on_exactly_one_member() -> None:
     group = streams_group()
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     for t in (50.0, 120.0, 190.0):
@@ -194,7 +194,7 @@ def test_connect_workers_divide_connectors_and_tasks(name: str, version: int) ->
     assert tasks == sorted([("sink", -1), ("sink", 0), ("sink", 1), ("sink", 2), ("source", -1), ("source", 0)])
 
 
-def test_registries_agree_on_an_eligible_primary() -> None:
+def test_schema_registries_agree_on_an_eligible_primary() -> None:
     member_data = SchemaRegistryMemberData(ineligible=frozenset({0}))
     rows = described(ClassicGroup("s", ConstantMembership(2), protocol="sr", member_data=member_data), 5)["Members"]
     assignments = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}

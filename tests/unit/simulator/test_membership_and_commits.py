@@ -29,7 +29,7 @@ TIMES = st.floats(min_value=0, max_value=100_000)
 
 
 @given(TIMES, st.floats(min_value=0, max_value=500))
-def test_a_log_never_shrinks(t: float, later: float) -> None:
+def test_log_ends_never_decrease_or_fall_below_log_starts(t: float, later: float) -> None:
     for now, then in zip(TOPIC.log_ends(t), TOPIC.log_ends(t + later), strict=True):
         assert now <= then
     for start, end in zip(TOPIC.log_starts(t), TOPIC.log_ends(t), strict=True):
@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_commit_patterns_have_the_described_lag() -> None:
+def test_each_commit_pattern_has_the_lag_in_its_docstring() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -74,7 +74,7 @@ def test_members_rotate_at_the_end_of_each_period() -> None:
     assert (membership.change, membership.since, len(membership.before)) == (1, 2.5, 2)
 
 
-def test_a_member_that_returns_is_a_new_member() -> None:
+def test_a_rotating_member_that_returns_is_a_new_member() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0,)))
     assert schedule.at(5).slots == (Slot(0, 0), Slot(1, 0))
     assert schedule.at(15).slots == (Slot(0, 0),)
@@ -82,7 +82,7 @@ def test_a_member_that_returns_is_a_new_member() -> None:
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_derived_ids_depend_on_names_only() -> None:
+def test_equal_names_give_equal_hosts_and_ids() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
@@ -101,7 +101,7 @@ def test_hash_codes_equal_those_of_java(text: str, code: int | None) -> None:
     assert code is None or java_hash_code(text) == code
 
 
-def test_characters_beyond_16_bits_count_as_two_units() -> None:
+def test_hash_codes_use_two_utf_16_units_for_emoji() -> None:
     assert java_hash_code("🚀") == 31 * 0xD83D + 0xDE80
     assert 0 <= offsets_partition("🚀") < 50
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process is running; a zombie process is not."""
+    """Return whether a process is running. A zombie process counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def test_an_invalid_option_is_reported_as_json(capsys: pytest.CaptureFixture[str
     assert "0.8" in ready["error"]
 
 
-def test_options_survive_conversion_to_arguments() -> None:
+def test_options_are_equal_after_conversion_to_arguments_and_back() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,

@@ -37,12 +37,12 @@ def test_version_ranges_equal_the_schemas_of_each_release(version: str) -> None:
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_version_ranges_equal_those_of_the_tested_broker() -> None:
+def test_version_ranges_of_4_3_equal_the_schemas_of_4_3_1() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 
 
-def test_brokers_support_only_versions_of_our_tables() -> None:
+def test_brokers_support_only_versions_that_kgtui_can_encode() -> None:
     for name in RANGES:
         for key, (low, high) in release(name).ranges.items():
             assert APIS[key].low <= low <= high <= APIS[key].high
@@ -57,7 +57,7 @@ def test_newer_group_types_need_newer_releases() -> None:
     assert release("2.4").has_type("classic")
 
 
-def test_patch_numbers_are_ignored_and_lists_keep_their_order() -> None:
+def test_patch_numbers_are_ignored_and_release_lists_keep_their_order() -> None:
     assert release("3.9.2") == release("3.9")
     assert [found.name for found in releases("2.4, 4.4")] == ["2.4", "4.4"]
 

@@ -25,7 +25,7 @@ def write(folder: Path, text: str, name: str = "bad") -> Path:
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_every_scenario_has_a_description_and_starts(name: str) -> None:
+def test_every_scenario_has_a_description_and_builds_a_cluster(name: str) -> None:
     assert read_file(FOLDER / f"{name}.toml").description
     Simulator(scenario=name, clock=ManualClock())
 
@@ -35,7 +35,7 @@ def test_an_unknown_scenario_is_rejected() -> None:
         Simulator(scenario="none")
 
 
-def test_hostile_ids_are_part_of_the_company() -> None:
+def test_hostile_ids_are_groups_of_the_company_scenario() -> None:
     ids = hostile_group_ids()
     assert set(ids) <= Simulator(clock=ManualClock()).state.groups.keys()
     assert [len(name) for name in ids[-2:]] == [249, 32_000]
@@ -64,12 +64,12 @@ def test_hostile_ids_are_part_of_the_company() -> None:
         ("[topics", "Expected"),
     ],
 )
-def test_an_error_in_a_scenario_file_is_reported(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_scenario_file_raises_a_usage_error(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_scenario(write(tmp_path, text), seed=1)
 
 
-def test_a_scenario_contains_the_groups_it_extends(tmp_path: Path) -> None:
+def test_a_scenario_contains_the_groups_of_the_extended_scenario(tmp_path: Path) -> None:
     write(tmp_path, GROUP + "members = 1", "base")
     extended = write(tmp_path, "extends = 'base'\n[[groups]]\nid = 'h'\ntype = 'share'\nmembers = 2", "more")
     scenario = load_scenario(extended, seed=1)

@@ -58,7 +58,7 @@ async def test_api_versions_reports_versions_and_features(cluster: Simulator) ->
     assert features["share.version"] > 0
 
 
-async def test_an_unknown_api_versions_version_gets_error_35_in_v0(cluster: Simulator) -> None:
+async def test_an_unsupported_api_versions_request_gets_a_version_0_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
         answer = await client.read()
@@ -146,7 +146,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_list_filters_ignore_case_and_unknown_values(cluster: Simulator) -> None:
+async def test_list_filters_ignore_case_and_unknown_values_match_nothing(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -157,7 +157,7 @@ async def test_list_filters_ignore_case_and_unknown_values(cluster: Simulator) -
     assert await count(StatesFilter=["nonsense"]) == 0
 
 
-async def test_other_brokers_return_16_even_for_unknown_groups(cluster: Simulator) -> None:
+async def test_only_the_coordinator_accepts_requests_even_for_unknown_groups(cluster: Simulator) -> None:
     for name in ("payments.settle", "no-such-group"):
         wrong = cluster.state.coordinator(name) % 3 + 1
         described = await ask(cluster, wrong, DESCRIBE_GROUPS, {"Groups": [name]})
@@ -167,7 +167,7 @@ async def test_other_brokers_return_16_even_for_unknown_groups(cluster: Simulato
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_unknown_groups_differ_from_groups_of_another_type(cluster: Simulator) -> None:
+async def test_errors_distinguish_unknown_groups_from_groups_of_another_type(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():
@@ -217,7 +217,7 @@ async def test_a_missing_commit_is_offset_minus_one_without_an_error(cluster: Si
     assert [row["CommittedOffset"] for row in returned[0]["Partitions"]][1:] == [-1, -1]
 
 
-async def test_all_versions_of_offset_fetch_agree(cluster: Simulator) -> None:
+async def test_all_versions_of_offset_fetch_return_the_same_offsets(cluster: Simulator) -> None:
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)
@@ -271,7 +271,7 @@ async def test_only_share_groups_have_share_offsets(cluster: Simulator) -> None:
     assert await offsets("nope", 1) == []
 
 
-async def test_group_configs_exist_for_any_name_that_is_not_empty(cluster: Simulator) -> None:
+async def test_every_group_id_except_the_empty_one_has_configs(cluster: Simulator) -> None:
     resources = [
         {"ResourceType": 32, "ResourceName": name, "ConfigurationKeys": None} for name in ("nope", "", "emails.workers")
     ]
@@ -284,7 +284,7 @@ async def test_group_configs_exist_for_any_name_that_is_not_empty(cluster: Simul
     assert own == {"share.delivery.count.limit": "3", "share.record.lock.duration.ms": "60000"}
 
 
-async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None:
+async def test_only_existing_groups_without_members_are_deleted(cluster: Simulator) -> None:
     names = ["[/red]", "payments.settle", "jobs.run", "jobs.retired", "clicks.heatmap-v1", "test-group", "nope", ""]
     codes: dict[str, int] = {}
     orders = []
@@ -316,7 +316,7 @@ async def test_deletion_follows_the_rules_of_brokers(cluster: Simulator) -> None
     ],
     ids=["describe v6", "describe v5", "delete v2"],
 )
-async def test_responses_for_an_unknown_group_equal_those_of_4_3_1(
+async def test_responses_for_an_unknown_group_equal_those_of_kafka_4_3_1(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
     async with RawClient(address(cluster, cluster.state.coordinator("nope"))) as client:

@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_backwards() -> None:
-    """Committed offsets never decrease: not during a rebalance, not without members, and not when members return."""
+    """Committed offsets do not even decrease during a rebalance, in an Empty group, or when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
@@ -105,13 +105,15 @@ def test_a_halted_group_keeps_its_offsets() -> None:
         (Halted(Steady(), 0.0), 0, Status.STOP),
     ],
 )
-def test_each_commit_pattern_has_its_verdict(commits: CommitPattern, members: int, verdict: Status) -> None:
+def test_each_commit_pattern_gets_the_intended_health_verdict(
+    commits: CommitPattern, members: int, verdict: Status
+) -> None:
     topic = Topic("t", partitions=2, rate=6.0, kept=60_000)
     group = ClassicGroup("g", ConstantMembership(members), (ConsumedTopic(topic, commits),))
     assert _verdict(group) is verdict
 
 
-def test_a_share_group_that_keeps_up_is_ok() -> None:
+def test_a_share_group_that_keeps_up_has_verdict_ok() -> None:
     group = ShareGroup("g", ConstantMembership(2), (ConsumedTopic(Topic("t", partitions=2)),))
     assert group.type == SHARE
     assert _verdict(group) is Status.OK
