@@ -77,7 +77,7 @@ def check_java() -> None:
     need = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
         raise SparkError(
-            f"{need}, but there is no java on PATH and JAVA_HOME is not set. Install Java, or name a Spark Connect "
+            f"{need}, but there is no java on PATH and JAVA_HOME is not set. Install Java, or use a Spark Connect "
             "server with --remote"
         )
     try:
@@ -150,7 +150,7 @@ def check_server_version(found: str, url: str) -> None:
     """Check that the Spark version of a Spark Connect server is new enough. Raises `SparkError`."""
     if _release(found) < _release(PYSPARK):
         raise SparkError(
-            f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} is Spark {found}"
+            f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} has {found}"
         )
 
 
@@ -225,8 +225,7 @@ JARS = (
         "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     ),
 )
-"""Jars that a local Spark session needs in addition to those in PySpark: four for the Kafka source, two for Delta Lake.
-"""
+"""Jars that a local Spark session needs in addition to PySpark's own: four for the Kafka source, two for Delta Lake."""
 
 
 def jar_cache() -> Path:

@@ -30,7 +30,7 @@ SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keyst
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time, in seconds, to wait for each of these when a session is stopped: calls to the JVM, exit of the JVM."""
+"""Maximum time, in seconds, to wait for calls to the JVM when a session is stopped, and again for the JVM to exit."""
 
 _SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
@@ -44,8 +44,8 @@ _NOISE = re.compile(
 )
 """Lines on the JVM's standard error that are not shown to users.
 
-Every JVM that Spark starts prints the line about incubator modules. Spark Connect prints lines about ForeachBatch for
-each batch and for each streaming query; the latter contain the server's secret token.
+Every JVM that Spark starts prints the line about incubator modules. Spark Connect prints lines about ForeachBatch when
+a streaming query starts, and for each batch. The lines about queries contain the server's secret token.
 """
 
 _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
@@ -103,7 +103,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # In bytes of bytecode. The JVM never compiles larger methods, so Spark must not generate them.
+        # The JVM never compiles methods with more than 8,000 bytes of bytecode, so Spark must not generate any.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -117,7 +117,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
 def _local_threads(target: str) -> int | None:
     """Return the number of threads of a local master such as `local[4]`; None if the master is not local.
 
-    It is also used as the number of shuffle partitions.
+    The number of threads is also used as the number of shuffle partitions.
     """
     found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
     if found is None:
@@ -202,7 +202,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
             found = spark.version
     except (PySparkException, OSError, RuntimeError) as error:
         address = requirements.without_parameters(url)
-        raise SparkError(f"no session from the Spark Connect server at {address}: {first_line(error)}") from error
+        raise SparkError(f"cannot open a session on the Spark server at {address}: {first_line(error)}") from error
     try:
         requirements.check_server_version(found, url)
     except SparkError:
@@ -213,7 +213,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Set the umask in this context so that only the owner can read files of JVMs that are started in it."""
+    """Set the umask in this context, so that only the owner can read files of a JVM that starts in the context."""
     before = os.umask(0o077)
     try:
         yield
@@ -290,8 +290,8 @@ def call_in_thread(work: Callable[[], object]) -> None:
 def silence_py4j_logging() -> None:
     """Hide all log messages of Py4J. No error is lost, because Py4J also raises the errors of its calls.
 
-    Without this, a user would see stack traces at the end: a background thread of Py4J releases JVM objects, and logs
-    an error if the JVM has exited.
+    Otherwise, a user would see stack traces when kgtui exits, because a background thread of Py4J releases JVM objects
+    and logs an error if the JVM has already exited.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J logs stack traces to the root logger

@@ -32,7 +32,7 @@ NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describ
 """Message for the user when access to the topic is denied to the admin client or to Spark's Kafka source."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids of Spark's consumers, so that quotas and ACLs can refer to it. No group is joined."""
+"""Prefix of the group ids of Spark's consumers, so that ACLs can name it. The consumers do not join these groups."""
 
 FILE_SCHEMA = StructType(
     [
@@ -52,7 +52,7 @@ _NOT_FOR_CONSUMERS = ("security.providers",)
 
 @dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """Address, login and offsets of one cluster's topic `__consumer_offsets`, as read by the admin client.
+    """How to connect to a cluster, and the offsets of its topic `__consumer_offsets` as the admin client has read them.
 
     Attributes:
         seeds: addresses of the bootstrap servers, `host:port`.
@@ -91,8 +91,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip records before this time, in seconds since the epoch; None to skip none. Ignored if the stream
-            resumes from a checkpoint.
+        since: skip records before this time, in seconds since the epoch; None to skip none. The time is ignored if the
+            stream resumes from a checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -157,7 +157,7 @@ def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows
     """Check that a finished read of the topic has read all partitions that the admin client had listed before.
 
     Args:
-        read_up_to: offset after the last one that was read, by partition.
+        read_up_to: next offset to read, by partition.
         rows: number of records that were read; None if it is unknown.
 
     Raises:

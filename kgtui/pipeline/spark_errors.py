@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark may raise. PySpark wraps only some errors of the JVM, so there are several."""
+"""All exceptions that calls to Spark may raise. PySpark does not convert all errors of Py4J and of its sockets."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
@@ -42,13 +42,13 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
 }
-"""Messages for the user. Each key is a part of an error text from Spark; the first key that occurs in the text counts.
-"""
+"""Messages for the user. Each key is a part of an error text from Spark. If a text contains several keys, the first is
+used."""
 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Convert any of `SPARK_ERRORS` that is raised in this context to a `SourceError` with a message for the user."""
+    """Convert `SPARK_ERRORS` that are raised in this context to `SourceError`, with a message for the user."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -67,12 +67,15 @@ def to_source_error(error: Exception) -> SourceError:
 
 
 def known_message(text: str) -> str | None:
-    """Return the message for the user that belongs to an error text; None if the error is not a known one."""
+    """Return the message in `_MESSAGES` that explains an error text from Spark to the user; None if there is none."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the text of the innermost cause without its class name; if no cause is named, the error's first line."""
+    """Return the text of the innermost cause, without the class name of its exception.
+
+    If the error has no cause, return the first line of its own text.
+    """
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])

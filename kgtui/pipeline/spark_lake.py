@@ -38,7 +38,7 @@ class SparkLake:
         path: folder of the lake. This process and Spark must see it at the same path.
 
     Raises:
-        LakeError: the folder contains files that are not of a lake, or a lake of a newer format version.
+        LakeError: the folder contains other files than a lake, or a lake with a newer format version.
     """
 
     def __init__(self, spark: SparkSession, path: Path | str) -> None:
@@ -57,7 +57,10 @@ class SparkLake:
         return max((int(file.stem) for file in self._log(table).glob("*.json") if file.stem.isdigit()), default=None)
 
     def was_written(self, table: Table) -> bool:
-        """Return whether rows were ever written to a bronze or silver table: version 0 of such a table is empty."""
+        """Return whether rows were ever written to a bronze or silver table.
+
+        These tables are created empty, as version 0, so that any newer version means rows.
+        """
         return bool(self.version(table))
 
     def read(self, table: Table) -> DataFrame:
@@ -97,11 +100,11 @@ class SparkLake:
         """Insert the rows whose key the table does not contain yet.
 
         Args:
-            rows: rows with different keys.
+            rows: rows to insert; no two of them may have the same key.
             update: whether rows whose key the table already contains replace the rows in the table.
             days: all values of the partition column in `rows`. If given, Delta reads only the files of these days.
         """
-        spark = rows.sparkSession  # inside foreachBatch, this is a session of its own
+        spark = rows.sparkSession  # inside foreachBatch, this session differs from `self.spark`
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
         match = [f"t.`{name}` = s.`{name}`" for name in table.key]
@@ -141,7 +144,7 @@ class SparkLake:
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
         """Yield the `commitInfo` of each table version after `after`.
 
-        It is read from the files of the Delta log, because Spark would start a job for it.
+        The files of the Delta log are read directly, because Spark would start a job to read them.
         """
         for version in range(after + 1, (self.version(table) or 0) + 1):
             with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
@@ -154,18 +157,18 @@ class SparkLake:
         return f"delta.`{str(self.path(table)).replace('`', '``')}`"
 
     def checkpoint(self, *names: str) -> Path:
-        """Return the folder of a streaming query's checkpoint, or of all checkpoints of a layer.
+        """Return the folder of a streaming query's checkpoint, or the folder that contains all checkpoints of a layer.
 
         Args:
-            names: names of the layer and, if there is a second one, of the query.
+            names: name of the layer and, for the checkpoint of one query, the query's name.
         """
         return self.folder.path.absolute().joinpath("_checkpoints", *names)
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        If there is no checkpoint whose name begins with `prefix`, a new checkpoint folder is created. Its name ends
-        with `MAY_REPEAT` if the table already has rows.
+        The query of an existing checkpoint folder whose name begins with `prefix` is continued. If there is none, a new
+        folder is created; its name ends with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The bronze job: append records of `__consumer_offsets` from a cluster or from files to `coordinator_records`."""
+"""The bronze job: copy records of `__consumer_offsets` from a cluster or from files to table `coordinator_records`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of streaming queries: one for queries that read a topic, one for those that read files."""
+"""Prefixes of the names of streaming queries: the first for queries on a topic, the second for queries on files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
-    """Convert records of a source to rows of the bronze table, with the UTC day of each record's timestamp."""
+    """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp."""
     return records.select(*COLUMNS).withColumn("day", F.to_date("timestamp")).transform(conform, COORDINATOR_RECORDS)
 
 
@@ -54,10 +54,12 @@ def has_read_topic(lake: SparkLake) -> bool:
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that adds records of files, except for records that the bronze table already contains.
+    """Start the streaming query that copies records from files to the bronze table.
+
+    Records that the table already contains are skipped.
 
     Args:
-        folder: path of the folder of files; the query's name contains its hash.
+        folder: path of the folder of files. A hash of this path is part of the query's name.
         interval: seconds between two batches; None stops the query once it has read everything that exists now.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
@@ -71,9 +73,9 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 
 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Add the rows that the bronze table does not contain yet.
+    """Add the rows of a batch that the bronze table does not contain yet.
 
-    If the table contains none of the rows, the batch is appended, which is faster than a merge.
+    If the table contains no offsets in the range of the batch, the rows are appended. This is faster than a merge.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
@@ -87,9 +89,10 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return one row per partition: lowest offset, highest offset, days, and how often the most frequent offset occurs.
+    """Return one row per partition of the batch.
 
-    The columns are `first`, `last`, `days` and `copies`.
+    The columns are `first` (lowest offset), `last` (highest offset), `days` (distinct days of the records) and `copies`
+    (number of records with the same offset, 1 if the batch contains no duplicates).
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
@@ -101,7 +104,7 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _overlaps(lake: SparkLake, ranges: list[Row], days: list[str]) -> bool:
-    """Return whether the bronze table has a record in any of these offset ranges, on these days."""
+    """Return whether the bronze table has a record of one of `days` in any of the offset ranges."""
     existing = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)

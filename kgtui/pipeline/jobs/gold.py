@@ -66,9 +66,10 @@ _DEFAULT = GoldOptions()
 
 
 class GoldInputs:
-    """Input tables of the gold tables. Each table is read when it is first used.
+    """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Their rows begin one day before the first day that is recomputed.
+    The rows of every property begin one day before the first recomputed day, because the state at midnight depends on
+    the day before.
 
     Args:
         first: the first day that is recomputed.
@@ -79,7 +80,7 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table from the first recomputed day on, and of the time `before` this day."""
+        """Return the rows of a table that are not older than the first recomputed day minus `before`."""
         return self.lake.read(table).filter(F.col("day") >= F.lit(self.first - before))
 
     @cached_property
@@ -109,7 +110,7 @@ class GoldInputs:
 
     @cached_property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`, which this run has already recomputed when the other tables read it."""
+        """Rows of gold `lag`. It is the first table in `GOLD`, so that it is recomputed before other tables read it."""
         return self.rows(LAG, _DAY_BEFORE)
 
     @cached_property
@@ -119,7 +120,7 @@ class GoldInputs:
 
     @property
     def retention(self) -> DataFrame | None:
-        """Columns topic and retention_seconds for topics with a limited retention; None if there are no such topics."""
+        """Rows with the columns topic and retention_seconds, or None if no topic has a known and limited retention."""
         if not self.options.topics:
             return None
         topics = list(self.options.topics.items())
@@ -205,7 +206,8 @@ def gold(
     """Recompute all gold tables for some days. A second call with the same inputs writes the same rows.
 
     Args:
-        days: days in ascending order. They must include every day with data after the first one.
+        days: days in ascending order. Every later day with data must be included too, because its rows depend on
+            the days before.
         on_progress: called with a text before each table is computed.
     """
     if not days:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LAYER = "silver"
 _BATCH_SIZE = "512m"
-"""Approximate size of the bronze files that are decoded in one batch, in bytes."""
+"""Maximum total size of the bronze files that are decoded in one batch; Delta Lake may exceed it slightly."""
 
 
 def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | None = None) -> StreamingQuery:
@@ -39,7 +39,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
         max_files: maximum number of bronze files per batch; None to limit a batch to 512 MB of files instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # `kgtui lake prune` deletes days from the bronze table. Without `ignoreDeletes`, the query would fail on that.
+    # `kgtui lake prune` deletes days from the bronze table. Without `ignoreDeletes`, the query would then fail.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
@@ -78,7 +78,10 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
-    """Decode records in Python, write the resulting rows into their tables, and return the number of records."""
+    """Decode all given records in Python, write the rows into the silver tables, and return the number of records.
+
+    This is slower than Spark expressions, which decode only regular commits.
+    """
     decoded = records.transform(decode_records).persist()
     try:
         count, days = _count_and_days(decoded)

@@ -47,7 +47,7 @@ def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
     Args:
         on_progress: called every second with the number of batches that are finished.
     """
-    rows: dict[int, int] = {}  # by batch
+    rows: dict[int, int] = {}  # number of rows by batch id
     try:
         ended = False
         while not ended:
@@ -71,7 +71,7 @@ def stop(*queries: StreamingQuery) -> None:
 
 
 def _rows_read(progress: Any) -> int:
-    """Return the number of rows that a batch has read from all its sources; PySpark's own sum is null."""
+    """Return the number of rows that a batch has read from all its sources. PySpark leaves the total null."""
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 

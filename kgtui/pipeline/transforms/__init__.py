@@ -1,1 +1,1 @@
-"""Pure functions from DataFrames to DataFrames, one module per silver or gold table; they read and write nothing."""
+"""Functions from DataFrames to DataFrames that compute the silver and gold tables. They do not access the lake."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WEEKS = 8
 """Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
 DAYS = 14
-"""Number of earlier days. If fewer than `FEWEST` weeks are known, the same hour of each of these days is used instead.
+"""Number of earlier days. If fewer than `FEWEST` earlier weeks have data, the same hour of these days is used instead.
 """
 FEWEST = 3
 """Minimum number of earlier hours for computing a normal value. With fewer hours, the normal value is null."""
@@ -48,7 +48,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` for days before `since`; their hours are compared with the new ones.
+        before: rows of `baseline` for days before `since`, with which the new rows are compared.
         since: first day to return.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
@@ -77,7 +77,11 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add the arrays `weeks` and `days`: values of the same hour in the weeks before and on the days before."""
+    """Add two array columns with earlier values of the group.
+
+    `weeks` has values of the same hour of the week in the `WEEKS` weeks before. `days` has values of the same hour of
+    the day on the `DAYS` days before.
+    """
     then = past.select(
         F.col("group").alias("then_group"),
         _hours_since_epoch("hour").alias("then"),
@@ -115,9 +119,9 @@ def _with_deviations(rows: DataFrame) -> DataFrame:
     return rows
 
 
-def _absolute_deviations(middle: Column) -> Column:
-    """Return the absolute differences between the column `values` and a number, sorted."""
-    return F.array_sort(F.transform("values", lambda value: F.abs(value - middle)))
+def _absolute_deviations(center: Column) -> Column:
+    """Return the sorted absolute differences between each number of the array `values` and `center`."""
+    return F.array_sort(F.transform("values", lambda value: F.abs(value - center)))
 
 
 def _median(ordered: Column) -> Column:

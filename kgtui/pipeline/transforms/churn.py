@@ -60,7 +60,7 @@ def churn(
         recorded.join(decoded, [*_KEY], "full")
         .withColumns({name: F.greatest(f"recorded_{name}", f"decoded_{name}") for name in _COUNTS})
         .join(F.broadcast(_covered_hours(timeline)), "hour", "left")
-        .join(_write_rates(lag), [*_KEY], "left")
+        .join(_incoming_rates(lag), [*_KEY], "left")
     )
     changes = F.greatest(*(F.coalesce(name, F.lit(0)) for name in ("rebalances", "state_changes", "members_left")))
     rows = rows.filter(changes > 0).transform(_with_rate).transform(_to_table)
@@ -80,7 +80,7 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
     )
 
 
-def _write_rates(lag: DataFrame) -> DataFrame:
+def _incoming_rates(lag: DataFrame) -> DataFrame:
     """Return the average `rate_in` (records/s, from gold `lag`) per group and hour."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
@@ -121,8 +121,8 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
     unknown.
 
     Returns:
-        group, hour (ms), rebalances, state_changes, epoch_steps, members_joined, members_left, partitions_moved,
-        rebalancing_seconds
+        DataFrame with the columns group, hour (ms), rebalances, state_changes, epoch_steps (sum of all increases of
+        the group epoch), members_joined, members_left, partitions_moved, rebalancing_seconds
     """
     group_rows = with_timeline(groups, timeline).transform(with_lifetimes, GROUP_KEY)
     owners = with_timeline(partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner"), timeline)
@@ -167,9 +167,10 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Count changes of state, rebalances that begin, and steps of the group epoch, each at the poll that saw it.
+    """Count changes of state, beginnings of rebalances, and increases of the group epoch.
 
-    The rules are those of `kgtui.model.health.read_history`.
+    Each change counts for the hour of the poll that saw it. The rules are the same as in
+    `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -186,7 +187,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Count members that joined and left. All joins and leaves seen by the same poll count as one shuffle."""
+    """Count members that joined and left, and polls that saw members join or leave (`shuffles`)."""
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),

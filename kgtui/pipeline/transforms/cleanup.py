@@ -78,7 +78,7 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id: `team-007.settle` → `team-007.*`; null if it has none.
+    """Return the family of a group id, for example `team-007.*` for `team-007.settle`; null if the id has no separator.
 
     The family is the prefix up to the first separator, as in the tree of groups on the screen.
     """
@@ -109,8 +109,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # In both sources, these are the latest possible times. Decoded records take precedence because they are closer to
-    # the true time: a recording may have begun after it.
+    # The true times are unknown, and both sources have the latest possible time. The time from decoded records takes
+    # precedence, because it is closer to the true time if the recording began later than that.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -127,7 +127,9 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211; null for never.
+    """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
+
+    The time is null if the brokers never delete the offsets.
 
     The retention time begins with the last commit or, in classic groups, when the group became Empty. Offsets of share
     groups do not expire.
@@ -182,9 +184,10 @@ def recorded_activity(
         since: first day to return. Rows of earlier days are used only to find a group's last activity.
 
     Returns:
-        day, group, type, state, members, partitions, topics, lag; and these times in milliseconds: last_commit;
-        quiet_since and empty_since, the latest possible times when the group became quiet and Empty; `first` and `at`,
-        the times of the first and the last poll that the row is based on.
+        DataFrame with the columns day, group, type, state, members, partitions, topics and lag, and with five times in
+        milliseconds. `last_commit` is the last commit. `quiet_since` and `empty_since` are the latest possible times of
+        the last activity and of the change to the state Empty. `first` and `at` are the first and the last poll from
+        which the row is computed.
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -214,9 +217,10 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since`, when the current state Empty began, and `first`, the first poll that saw the group.
+    """Add the columns `empty_since` and `first`.
 
-    If the current state is not Empty, `empty_since` is null.
+    `empty_since` is the first poll that saw the group become Empty; it is null if the group is not Empty now. `first`
+    is the first poll that saw the group.
     """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
@@ -229,9 +233,9 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at`, the last poll that saw a new position, and `seen_at`, the first poll that saw the partition.
+    """Add `moved_at`, the last poll that saw the position change, and `seen_at`, the first poll that saw the partition.
 
-    If the position changed in a gap between polls, `moved_at` is the first poll after the gap.
+    If the position changed during a gap between polls, `moved_at` is the first poll after the gap.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -249,12 +253,13 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The columns are those of `recorded_activity`.
+    The result has the same columns as the result of `recorded_activity`.
 
     Args:
         commits: silver `commits`.
         events: silver `group_events`.
-        days: columns `day` and `at`. For each day, records after the time `at` (ms) are ignored.
+        days: one row per day to return, with the columns `day` and `at`. The state of a day is computed from records
+            that are not newer than `at` (ms).
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -276,10 +281,10 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets.
+    """Return the time of the last commit, and the numbers of partitions and topics with offsets, per day and group.
 
-    First, the commits of each day are reduced to the last commit per partition, so that a long history is read only
-    once, and not once per day.
+    Joining all commits with all days would be slow. Therefore, the commits of each day are first reduced to the last
+    one per partition.
     """
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
@@ -303,7 +308,10 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return one row per day and group: its type, number of members, last change, and whether the group exists."""
+    """Return the type, the number of members and the last change of each group that has group events, per day.
+
+    The column `exists` is false if all records of the group are deleted.
+    """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))
     newest = F.struct("tombstone", "type", "members", "time", F.unix_millis("state_time").alias("state_time"))

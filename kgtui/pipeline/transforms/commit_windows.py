@@ -1,12 +1,13 @@
-"""Build windows of each partition's latest commits, from which gold `health` computes its verdicts.
+"""Build windows, the latest commits of each partition. Gold `health` computes its verdicts from these windows.
 
 A window comes from one of two sources. The first source is polls, which see positions but no commits. If a poll sees a
 new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
 after a gap between polls, and when a partition is seen again after it was gone, because commits may be missing.
 
 The second source is silver `commits`. It also contains commits that do not change the offset, but it may be incomplete,
-because the topic is compacted. So a window of silver commits is used only if it is full, begins after the latest gap
-between polls, and ends with the position that the poll saw, and if records were read up to the time of that poll.
+because the topic is compacted. Therefore a window of silver commits is used only if all of these conditions hold: it is
+full, it begins after the latest gap between polls, its last offset is the position that the poll saw, and records of
+`__consumer_offsets` were decoded up to the time of the poll.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
-"""The log end for a commit's lag is refreshed after this fraction of `Options.offset_refresh`, as in the model."""
+"""The lag of a commit is computed with a log end that is at least this fraction of `Options.offset_refresh` old.
+
+The model uses the same fraction.
+"""
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
 _STATE = (
@@ -47,17 +51,20 @@ _STATE = (
 
 
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
-    """Return the window of each partition at some polls, computed from the recorded table `partitions`.
+    """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
 
     Args:
         timeline: result of `poll_timeline`.
         times: result of `time_slots`.
 
     Returns:
-        at, group, topic, partition, kind, position, lag, missing; `commits`: array of `COMMIT`, oldest first; `moves`:
-        number of different positions seen one after another; `lowest_end`: lowest log end during the window; `now`:
-        same as `at`; steady_since; `first_read`: first poll that saw a position; `still_since`: for share partitions,
-        the poll since which there has been lag but no acknowledgement.
+        DataFrame with the columns at, group, topic, partition, kind, position, lag, missing, steady_since, and
+        - `commits`: array of `COMMIT`, oldest first
+        - `moves`: number of commits observed since the partition appeared or since the latest gap
+        - `lowest_end`: lowest log end during the window
+        - `now`: time for which the verdict is computed; the same as `at`
+        - `first_read`: first poll that saw a position
+        - `still_since`: see `_with_still_since`
     """
     rows = (
         with_state_after_gaps(partitions, timeline, PARTITION_KEY)
@@ -83,10 +90,10 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each time `at`, the range of polls whose log ends the model would still keep at this time.
+    """Return the range of polls whose log ends belong to the window at each time `at`, as in the model.
 
-    The range begins at the poll `from` and ends at the poll `to`. If it contains several keyframes, there is one row
-    for each of them.
+    The range begins at the poll `from` and ends at the poll `to`. A range that contains several keyframes is split into
+    one row per keyframe.
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
@@ -110,7 +117,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     last = F.last("counts", ignorenulls=True).over(earlier)
     end = F.last("log_end", ignorenulls=True).over(refreshed)
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
-    # Reads of share partitions count only if they have a lag. It is reported by the broker, and may be missing.
+    # The lag of a share partition is reported by the broker, and may be missing. A position without lag is ignored.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     rows = rows.withColumn("counts", counts)
     moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
@@ -127,7 +134,10 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`: for share partitions, the poll since which there has been lag but no acknowledgement."""
+    """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
+
+    A consumer is inactive if there was lag at the read before, the position is the same, and the lag is not smaller.
+    """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -151,9 +161,9 @@ def _lag(end: Column, position: Column) -> Column:
 def with_silver_commits(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, timeline: DataFrame, options: Options
 ) -> DataFrame:
-    """Replace windows of `observed_windows` with windows of silver commits, if the silver commits are complete.
+    """Replace each window of `observed_windows` with a window of silver commits, if that is known to be complete.
 
-    It also adds the column `exact`, which says whether the window of a row was replaced.
+    Also add the column `exact`: whether the window was replaced.
 
     Args:
         observed: result of `observed_windows`.
@@ -177,9 +187,9 @@ def with_silver_commits(
 
 
 def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
-    """Return one row per commit, with the window that ends with this commit, by the rules of `CommitRing`.
+    """Return one row per commit, with a window that consists of this commit and the commits before it.
 
-    The window of a tombstone is empty.
+    The commits of a window are chosen by the rules of the model's `CommitRing`. The window of a tombstone is empty.
     """
     records = commits.select(
         *PARTITION_KEY,

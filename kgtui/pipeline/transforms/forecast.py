@@ -26,7 +26,7 @@ _KEY = ("group", "topic", "partition")
 _NOISE = 0.1
 """A group counts as falling behind only if it leaves at least this fraction of the written records unread.
 
-A smaller fraction proves nothing: even a group that keeps up may seem this much slower between two commits.
+A smaller fraction may be a measurement error, because even a group that keeps up seems slower between two commits.
 """
 
 
@@ -35,7 +35,7 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date 
 
     Args:
         lag: the gold table, beginning one day before `since`, because the deletion rate is measured over a whole day.
-        retention: topic and retention_seconds of the topics whose retention is known and limited.
+        retention: columns topic and retention_seconds, with a row for each topic whose retention is known and limited.
         since: first day to return.
     """
     hours = lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -65,9 +65,9 @@ def _with_deletion_rate(lag: DataFrame) -> DataFrame:
 
 
 def _hours(lag: DataFrame, since: date | None) -> DataFrame:
-    """Return one row per hour with the last values, the regression of lag over time, and the rates of change.
+    """Aggregate minutes to one row per hour: values of the last minute, regression of lag over time, and rates.
 
-    If there are gaps in an hour, only the minutes after the last gap count.
+    If there are gaps in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
@@ -103,11 +103,11 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`, the time until retention deletes unread records, and `at_risk`, whether they are lost.
+    """Add `loss_seconds`, the time until retention deletes unread records, and `at_risk`.
 
-    The time is the smaller of two estimates: one from the topic's retention time, one from the deletion rate. Records
-    are at risk if the group will not have caught up by then. The rules are those of
-    `kgtui.model.health.rates.loss_to_come`.
+    `loss_seconds` is the smaller of two estimates: one from the topic's retention time, and one from the deletion rate.
+    `at_risk` says whether this time is shorter than the time that the group needs to catch up. The rules are the same
+    as in `kgtui.model.health.rates.loss_to_come`.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -132,9 +132,9 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Copy the forecast of loss from a group's partition that will lose records first to the row of the whole group.
+    """Forecast the loss of each group: copy the forecast of the partition that will lose records first.
 
-    The row of the whole group is the one without a topic.
+    The row of a group is the row without a topic.
     """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
@@ -148,10 +148,11 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert forecasts to rows of gold `forecast`, and add `drained_at` and `loss_at`, the forecast points in time."""
+    """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # With a trend close to zero, the year would be too large for a timestamp. Times after a century are null.
+        # With a trend close to zero, the group would catch up in a year that is too large for a timestamp. Therefore,
+        # times more than a century ahead are null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

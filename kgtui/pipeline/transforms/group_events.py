@@ -25,10 +25,10 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""The end of a record type's name, after `_GROUP_`, → the value of the column `about`. Other names give `other`."""
+"""Value of the column `about`, by the part of a record type's name after `_GROUP_`. For other parts, it is `other`."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Names of Kafka's `MemberState` by number, for consumer and streams groups. In share groups it is always STABLE."""
+"""Names of Kafka's `MemberState` by number, for consumer and streams groups. Share groups use only the state STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _type_and_about(record_type: RecordType) -> tuple[str, str]:
 
 
 def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that are specific to the GroupMetadata record of a classic group."""
+    """Return the columns that only the GroupMetadata record of a classic group has."""
     members = classic_members(record)
     ids = [member.member_id for member in members]
     since = value["currentStateTimestamp"]
@@ -92,7 +92,7 @@ def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | Non
 
 
 def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str) -> dict[str, Any]:
-    """Return the columns that are specific to records of consumer, share and streams groups."""
+    """Return the columns that only records of consumer, share and streams groups have."""
     if about == "group":
         return {"epoch": value["Epoch"]}
     if about == "member":
@@ -131,8 +131,8 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether a record about a group is the first one after the group was created.
 
-    This is true of the first record after a tombstone, and of the very first record if its epoch is 0 or 1. If the very
-    first record has a higher epoch, the column is null, because compaction may have removed earlier records.
+    The column is true for the first record after a tombstone, and for the oldest record if its epoch is 0 or 1. If the
+    oldest record has a higher epoch, the column is null, because compaction may have removed records before it.
 
     Args:
         events: all events of some groups.

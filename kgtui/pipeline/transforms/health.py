@@ -55,8 +55,8 @@ def health(
 
     Args:
         timeline: result of `poll_timeline`.
-        commits: silver `commits`. Where these are complete, they are used instead of positions seen by polls.
-        before: rows of `health` for the day before `since`, because a bad status may have begun there.
+        commits: silver `commits`. If a window of them is complete, it is used instead of positions seen by polls.
+        before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
         since: first day to return. The first windows of this day also use earlier rows.
         seconds: time from one verdict to the next.
     """
@@ -77,7 +77,10 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status`, `undecided`, `complete` and `basis` to each partition's window. The first two are `Status` numbers.
+    """Add `status`, `undecided`, `complete` and `basis` to each partition's window.
+
+    `status` is the number of a `Status`. `undecided` is the number of a worse `Status` if polls have not seen enough to
+    rule it out, or null. `complete` is the fraction of the window that is filled, and `basis` the source of the window.
 
     Args:
         rows: windows from `commit_windows`: of silver commits if `exact` is true, else of positions seen by polls.
@@ -100,10 +103,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
-    """Return the number of a partition's `Status`, computed from silver commits.
-
-    The rules are those of Burrow.
-    """
+    """Return the number of a partition's `Status`, computed from silver commits by Burrow's rules."""
     lagging = (
         F.when(_ceased() & ~_lately_caught_up(), Status.STOP)
         .when(_rewound(), Status.REWIND)
@@ -120,9 +120,9 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition, from positions seen by polls.
+    """Return the struct (status, undecided) of a partition, computed from positions seen by polls.
 
-    The rules are those of the model's `judge_observed`.
+    The rules are the same as in the model's `judge_observed`.
     """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
@@ -144,8 +144,8 @@ def _observed_verdict(watching: Watching) -> Column:
 def _observed_share_verdict(watching: Watching) -> Column:
     """Return the struct (status, undecided) of a share partition, by the rules of the model's `judge_share`.
 
-    The status is never WARN, because that would require all lags of the last window, and only changes are recorded.
-    Instead, `undecided` is WARN.
+    The rule for WARN needs the lag at every poll, but a recording contains only changes. Therefore the status is never
+    WARN; `undecided` is WARN instead.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -184,9 +184,9 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the duration, in seconds, of a full window of commits at the pace seen so far.
+    """Return how many seconds a full window of commits takes, given the observed interval between commits.
 
-    The rule is that of the model's `Observed.full_window`.
+    The rule is the same as in the model's `Observed.full_window`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -237,7 +237,10 @@ def _lag_never_fell() -> Column:
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return one row per group, by the rules of the model's `roll_up`, and one row per partition that is not OK."""
+    """Return one row per group and one row per partition that is not OK.
+
+    The status of a group is computed by the rules of the model's `roll_up`.
+    """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     worst = F.max(F.when(has_offsets, F.col("status")))
     bad = F.when(has_offsets & (F.col("status") > Status.OK), F.struct(*_partition_row()))
@@ -251,7 +254,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any of its partitions is `observed`
+        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any partition's is
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
     return rows.select(*_SLOT, "row.*")
@@ -274,7 +277,7 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add the column `total`: an array whose only element is the row for the whole group."""
+    """Add the column `total` with the row for the whole group, in an array like the column `bad`."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
@@ -301,7 +304,10 @@ def _status_name(number: Column) -> Column:
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is worse than `status`, else null. STOP, STALL and all other errors are equally bad."""
+    """Return `undecided` if it is worse than `status`, else null.
+
+    All errors, such as STOP and STALL, are equally bad.
+    """
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 
@@ -313,9 +319,9 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: the status has been bad in all windows since this time, without a gap between the windows.
+    """Add `bad_since`, the time since which the status has been bad in all windows, without a gap between the windows.
 
-    If the status is not bad now, it is null.
+    If the status is not bad now, `bad_since` is null.
     """
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")

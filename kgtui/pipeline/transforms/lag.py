@@ -68,9 +68,9 @@ def lag(
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
-    """Add position, lag, lead, lost and error, as defined in `kgtui.model.offsets`, and `missing`.
+    """Add the columns position, lag, lead, lost and error, as defined in `kgtui.model.offsets`, and `missing`.
 
-    `missing` is true if the lag should be known but is not, for example because a broker did not answer.
+    `missing` is true if the lag is unknown because of an error, for example because a broker did not respond.
 
     Args:
         rows: rows of the recorded table `partitions`.
@@ -95,9 +95,9 @@ def _at_least_zero(records: Column) -> Column:
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
-    """Add `rate_in` and `rate_out`: records written and consumed per second, since the slot before.
+    """Add `rate_in` and `rate_out`: records written and consumed per second, since the previous time slot.
 
-    They are null after a gap between polls, and if the offset has decreased.
+    Both rates are null after a gap between polls. A rate is null if its offset has decreased.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)
@@ -123,8 +123,8 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
     before, `before` is the log end at that poll, and `before_at` is the time of that poll; otherwise both are null.
 
     Args:
-        rows: rows of the recorded table `partitions`, joined by `with_timeline`. At each poll, all groups have the same
-            log end for a partition.
+        rows: rows of the recorded table `partitions`, joined by `with_timeline`. Rows of different groups can be mixed,
+            because a poll reads the log end of a partition only once for all groups.
     """
     order = Window.partitionBy(*_LOG).orderBy("poll")
     earlier = order.rangeBetween(Window.unboundedPreceding, -1)
@@ -160,8 +160,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The order is descending, so that the window begins at the first row, and Spark can add row by row. Among the log
-    # ends beyond the position, the lowest one counts; if it was seen by several polls, the first of these polls counts.
+    # The order is descending, because Spark computes a window fast only if it begins at the first row. Of all log ends
+    # beyond the position, the lowest is used; if several polls saw this log end, the first of these polls is used.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )

@@ -5,8 +5,10 @@ result of `kgtui.protocol.records`: it is a complete commit of a version from 0 
 valid UTF-8 and numbers in their usual ranges. All other records are irregular, and `record_decoding` decodes them in
 Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
-Decoding takes three steps. There are several because the position of a field depends on the sizes of the fields before
-it. Each step is a `select` over the result of the step before, so that Spark computes each intermediate result once.
+Decoding takes three steps, because the position of a field depends on the sizes of the fields before it. Each step is a
+`select` over the result of the step before, so that Spark computes each intermediate result only once.
+
+This table shows the fields of a value after its version (int16), by version:
 
 ====== ====== ============= ================= ======== ================= ===========
 value  offset leader epoch  metadata          commit   expires           topic id
@@ -37,11 +39,10 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""Range of the keys of commits, in the order of bytes: from the first of these values up to, but not including, the
-second."""
+"""Keys of commits are at least the first and less than the second of these values, when they are compared as bytes."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Upper limits for sizes and numbers: an unsigned number from this limit on would be negative as int16 or int32."""
+"""Limits of unsigned numbers. A number that reaches its limit is negative if it is read as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """An unknown leader epoch: -1, read as an unsigned number."""
@@ -56,7 +57,7 @@ _ONE_BYTE = 126
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of the column `_layout` for values without a known version. The others are 0 (versions 0 and 2), 1, 3 and 4.
+"""Entries of the column `_layout` for values without a known version. Other entries are 0 (versions 0 and 2), 1, 3, 4.
 """
 
 

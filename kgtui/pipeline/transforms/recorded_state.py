@@ -35,10 +35,14 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
     The result is small and used often, so a caller should checkpoint it.
 
     Returns:
-        poll, keyframe, interval_ms; `number`: number of the poll; `segment`: number of the poll's keyframe; `previous`:
-        the poll before, null after a gap; `steady_since`: the first poll after the latest gap; `next_keyframe`: the
-        next keyframe, null if there is none or a gap comes first; `lasts`: end of the time for which the rows of the
-        poll's keyframe are valid: `next_keyframe` or, if that is null, the last poll before the gap or the end.
+        DataFrame with the columns poll, keyframe, interval_ms, and
+        - `number`: number of the poll, counted from the first one
+        - `segment`: number of the poll's keyframe, counted from the first one
+        - `previous`: the poll before; null after a gap
+        - `steady_since`: the first poll after the latest gap
+        - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
+        - `lasts`: time until which a row of this segment is valid if no other row replaces it: `next_keyframe` or, if
+          that is null, the last poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -85,9 +89,12 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
         since: first day to return. The slot before this day is returned as well.
 
     Returns:
-        `slot`: start of the slot; `at`: last poll in the slot; keyframe, interval_ms, number and steady_since of this
-        poll; `first`: first poll in the slot, or first poll after the latest gap if that is later; `at_before`: last
-        poll in the slot before, null for the first slot.
+        DataFrame with the columns
+        - `slot`: start of the slot
+        - `at`: last poll in the slot
+        - keyframe, interval_ms, number and steady_since of this poll
+        - `first`: first poll in the slot; if there are gaps in the slot, the first poll after the latest gap
+        - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
         timeline.groupBy(floor_to(F.col("poll"), seconds * 1000).alias("slot"))
@@ -113,23 +120,26 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Add the columns of the timeline to recorded rows. Rows of polls that were never finished are dropped."""
+    """Add the columns of the timeline to recorded rows. Rows of polls that are not in the timeline are dropped.
+
+    These are polls that the recorder did not finish.
+    """
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Return the state of a recorded table at some polls.
+    """Return the state that a recorded table describes at each of the polls in `times`.
 
-    The state has the newest row of each key since the poll's keyframe, unless that row says `gone`.
+    The state consists of the newest row of each key since the poll's keyframe, unless this row says `gone`.
 
     Args:
-        rows: rows of a recorded table, only of polls in the timeline.
-        times: a few polls, with the columns `at` and `keyframe`. If another column is also in `rows`, the value from
-            `times` is used.
+        rows: rows of a recorded table, only from polls in the timeline.
+        times: one row per poll to return, with the columns `at` and `keyframe`. It may have more columns; if `rows` has
+            a column of the same name, the value from `times` is returned.
         key: columns that identify a row of the state.
 
     Returns:
-        The columns of `rows` and `times`; `poll` is the poll that recorded the row.
+        DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -143,7 +153,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Join recorded rows with the timeline, and add rows with the full state at the first poll after each gap.
 
-    As a result, every sequence of polls without a gap begins with a full state, even if its first poll is no keyframe.
+    As a result, the first poll after a gap has the full state even if it is not a keyframe.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -159,21 +169,20 @@ def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[st
 
 
 def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:
-    """Return all groups at some polls. The column `read` says whether the poll could read the group's offsets.
-
-    If `read` is false, the recorded offsets are those of an earlier poll.
+    """Return all groups at each of the polls in `times`.
 
     Args:
         groups, faults: recorded tables, joined with the timeline by `with_timeline`.
 
     Returns:
-        Columns of `times` and of `groups`, and `read`.
+        DataFrame with the columns of `times` and of `groups`, and the column `read`: whether the poll could read the
+        group's offsets. If it is false, the recorded offsets are from an earlier poll.
     """
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault that names no group applies to all groups of the broker that it names. If it names no broker either, it
-    # applies to all groups.
+    # A fault without a group applies to all groups whose coordinator is the fault's broker. A fault without a broker
+    # and a group applies to all groups.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -193,10 +202,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return whether a group, member or partition appears (again) with this row.
+    """Return whether a group, member or partition appears with this row, for the first time or again.
 
-    This is so if the row is the first one with its key, if the row before says `gone`, or if the key is missing from a
-    keyframe in between. The expression is for rows from `with_timeline`.
+    The result is true if the row is the first one with its key, if the previous row with this key says `gone`, or if
+    the key is missing from a keyframe between the two rows. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -213,7 +222,7 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     """Return whether a group, member or partition disappeared after this row, although no row says `gone`.
 
-    This is so if the next keyframe does not contain its key. The expression is for rows from `with_timeline`.
+    The result is true if the next keyframe does not contain the key. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
