@@ -66,7 +66,7 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await until(pilot, lambda: bool(screen.findings.rows) or screen.has_class("-none"), 60)
         await pilot.press(*presses)
         await pilot.pause(0.3)
-        hidden = screen.has_class("-none") or not screen.query_one("#course").display
+        hidden = screen.has_class("-none") or not screen.query_one("#plot-part").display
         await until(pilot, lambda: bool(screen.plot.plain_text or hidden) and not screen.plot.busy, 60)
         await settled(pilot)
 

@@ -1,4 +1,4 @@
-"""The plot for a finding: lag and rates of its group, from the tables of the lake, since before the problem began."""
+"""The plot for a finding: lag and rates of its group from before the problem began, read from the lake."""
 
 from __future__ import annotations
 

@@ -339,19 +339,19 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of evidence. The `number` identifies the row, so that the cursor stays on it."""
+    """One row of evidence. The cursor identifies the row by its `number`."""
 
     number: int
     values: tuple[Value, ...]
 
 
 def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
-    """Return the rows for the table widget."""
+    """Return the rows of the evidence for the table widget."""
     return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns for the table widget. They have the names of the columns in the table of the lake."""
+    """Return the columns of the evidence for the table widget, with the names of the columns in the lake's table."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 

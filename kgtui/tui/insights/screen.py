@@ -73,7 +73,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because only then the height to which the text is cut is known.
+        # Wait until the current layout is finished, because the widget has its new height only then.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -92,20 +92,20 @@ class InsightsScreen(ModalScreen["str | None"]):
         }
         & FindingTable { height: 1fr; min-height: 3; }
         & .part { border-top: solid $panel; border-title-color: $kg-muted; height: 6; }
-        &.-narrow #sentences { height: 7; }
-        &.-low #sentences { height: 6; }
-        & #unmade { display: none; }
+        &.-narrow #description-part { height: 7; }
+        &.-low #description-part { height: 6; }
+        & #no-findings { display: none; }
         &.-low #evidence { display: none; }
-        &.-evidence #course, &.-lowest #course { display: none; }
+        &.-evidence #plot-part, &.-lowest #plot-part { display: none; }
         &.-evidence #evidence { display: block; }
         & #evidence.-one EvidenceTable { display: none; }
         & #evidence.-one RowDetail { display: block; max-height: 100%; background: $surface; }
         &.-none FindingTable, &.-none .part, &.-reading .part { display: none; }
-        &.-none #unmade { display: block; }
+        &.-none #no-findings { display: block; }
     }
     """
 
-    # The background of this screen is drawn as one color, because the box covers the whole screen anyway.
+    # Textual draws the background of a blank widget as one plain color, which is faster. The box covers the background.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -152,10 +152,10 @@ class InsightsScreen(ModalScreen["str | None"]):
             yield SummaryLine()
             yield Notice()
             yield FindingTable(FINDING_COLUMNS, lambda row: row.number, id="findings")
-            yield TextLines(id="unmade")
-            with Vertical(id="sentences", classes="part"):
+            yield TextLines(id="no-findings")
+            with Vertical(id="description-part", classes="part"):
                 yield FindingText()
-            with Vertical(id="course", classes="part"):
+            with Vertical(id="plot-part", classes="part"):
                 yield FindingPlot()
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
@@ -230,7 +230,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one(Notice).set_lines([])
         width, seeds = max(self.size.width - 8, 30), self._main.snapshot.cluster.seeds
         lines = no_findings_lines(self._lake, read.error, recorded=read.recorded, seeds=seeds, width=width)
-        where = self.query_one("#unmade", TextLines)
+        where = self.query_one("#no-findings", TextLines)
         where.set_lines(lines, fresh=True)
         where.focus()
 
@@ -269,7 +269,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         group = self.group
         self.plot.show_finding(group, finding, None if found is None else found.as_of)
         name = None if group is None else Content(f"{text.plain(group, 60, cut='middle')}{self.plot.span}")
-        self.query_one("#course").border_title = name
+        self.query_one("#plot-part").border_title = name
 
     def _show_evidence(self, finding: Finding | None) -> None:
         box = self.query_one("#evidence")
@@ -292,9 +292,9 @@ class InsightsScreen(ModalScreen["str | None"]):
         low = height < LOW_SCREEN
         self.set_class(low, "-low")
         self.set_class(height < LOWEST_SCREEN, "-lowest")
-        course, evidence = self.query_one("#course"), self.query_one("#evidence")
-        course.styles.height = max(8, height // 3) if low else min(height // 3, 16)
-        evidence.styles.height = course.styles.height if low else min(height // 5, 14)
+        plot, evidence = self.query_one("#plot-part"), self.query_one("#evidence")
+        plot.styles.height = max(8, height // 3) if low else min(height // 3, 16)
+        evidence.styles.height = plot.styles.height if low else min(height // 5, 14)
         self._show_current()
 
     # Actions of the keys

@@ -21,8 +21,8 @@ class PaneEntry(NamedTuple):
         id: id of the pane, and name of the module of this package that contains its widget.
         key: the key that opens the pane.
         short: the title of the pane on a narrow screen.
-        shortened: on a narrow screen, the titles are shortened one after the other. The title with the lowest number is
-            the first.
+        shortened: position in the order in which the titles are shortened on a narrow screen. The title with position 1
+            is shortened first.
         name: class name of the pane's widget.
         help: one sentence for the help screen that says what the key does.
         needs_configs: whether the monitor must read the configs of the selected group while the pane is visible.
@@ -68,7 +68,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return the titles of all panes, such as `2 Members`, by pane id. As many titles are shortened as necessary.
+    """Return the titles of all panes, such as `2 Members`, by pane id. If they do not fit, some titles are shortened.
 
     Args:
         width: number of terminal cells that all titles and gaps together may take.

@@ -176,7 +176,7 @@ class AssignmentsPane(Pane):
         return legend(assignment, self._members, self._member, self._first, self._columns)
 
     def on_resize(self) -> None:
-        """Draw the grid again after a resize, because another number of members may fit."""
+        """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
             # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
             self.call_after_refresh(self._arrange)
@@ -204,7 +204,7 @@ class AssignmentsPane(Pane):
 LONGEST_END = 4
 """Maximum width of the title of a member's grid column, in terminal cells.
 
-The title is the end of the member's name. If two names have the same end of this length, all members are numbered.
+The title is the end of the member's name. If two names have the same end of this length, the titles are numbers.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -230,11 +230,11 @@ class GridMember:
 
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
     """Return the members sorted by name, with numbers compared by value, so that `app-9` comes before `app-10`."""
-    idle, untold = set(assignment.idle), set(assignment.unreported)
+    idle, unreported = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
     titles = _titles([names[one] for one in ids])
     return [
-        GridMember(one, names[one], title, one in idle, one not in untold)
+        GridMember(one, names[one], title, one in idle, one not in unreported)
         for one, title in zip(ids, titles, strict=True)
     ]
 

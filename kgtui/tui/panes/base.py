@@ -43,7 +43,7 @@ NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
 MOST_ITEMS_INLINE = 400
 """Maximum number of items, such as members, that a pane prepares on the event loop.
 
-A thread prepares more items than this, because on the event loop they would delay a frame.
+A larger number of items is prepared in a thread, because preparing them on the event loop would delay a frame.
 """
 
 
@@ -114,7 +114,7 @@ class Pane(Vertical):
     reading_field: ClassVar[str] = "details"
     """Name of the `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
-    """Words for the data of this pane in the placeholder `reading the members…`; here, `the members`."""
+    """What the placeholder calls the data of this pane, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
     """Which output of Kafka's own tools corresponds to this pane. The user can copy the command for that output."""
 
@@ -154,7 +154,7 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """The data of all groups from which the pane shows one, by group id."""
+        """The data for this pane about every group of the snapshot, by group id."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
@@ -218,7 +218,8 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without a description of the worker, Textual would format the arguments of each call, and a snapshot is large.
+    # The worker has a description, because Textual would otherwise make one from the arguments of each call. Formatting
+    # a snapshot takes long.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -298,7 +299,7 @@ def reading_notices(
     """Return the lines that say why the group's data is old, incomplete or missing; an empty list if it is current.
 
     Args:
-        readings: the data of all groups from which the pane shows one, by group id.
+        readings: the data for the pane about every group of the snapshot, by group id.
         faults_below: whether the pane itself explains failed requests. If so, the notice only says how old the data is.
     """
     lines: list[PaneLine] = []
@@ -320,7 +321,10 @@ def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[
 
 
 def _fault_of(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return why data of the group could not be read: the error of the group or else of its coordinator, if any."""
+    """Return why data of the group could not be read: the error of the group, or else of its coordinator.
+
+    None is returned if neither has an error.
+    """
     own = snapshot.group_faults.get(group)
     if own is not None:
         return own

@@ -135,9 +135,9 @@ def lag_cell(row: PartitionLag) -> Cell:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell is broken only if it is longer than a line: between words if possible, and inside a word that is itself
-    longer than a line. A cell that ends with a blank, and does not begin with one, is a label; it stays on the same
-    line as the cell after it.
+    Only a cell that is longer than a line is broken. It is broken between words, and inside a word only if the word
+    is longer than a line. A cell that ends with a blank but does not begin with one is a label. A label stays on the
+    same line as the cell after it.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

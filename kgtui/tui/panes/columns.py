@@ -37,7 +37,7 @@ class Column(Generic[RowT]):
         max_width: largest width of the column, in terminal cells.
         cut: whether a text that is too long is shortened at its end or in its middle.
         full: returns the text for the detail area below the table; None to use the cell.
-        field: the field of the catalog that the column shows; None for a column of this pane only.
+        field: the field of `kgtui.model.fields` that the column shows; None for a column that only this pane has.
     """
 
     id: str
@@ -79,7 +79,7 @@ def field_column(
     """Make a column from a field of the catalog `kgtui.model.fields`, with its name, title, alignment and format.
 
     Args:
-        record_of: returns the object of a row that the field reads its value from; None to leave the cell blank.
+        record_of: returns the object from which the field reads the value of a row; None to leave the cell blank.
         value: returns the value in place of the field's own value.
         render: returns the cell in place of the value in the field's own format.
     """
@@ -106,7 +106,7 @@ def field_column(
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
     """Return the width of the title or of the widest value, in terminal cells, but at most `max_width`.
 
-    Only the 20 texts with most characters, and the largest and smallest numbers, are measured in terminal cells, so
+    Only the 20 texts with the most characters, and the largest and smallest numbers, are measured in terminal cells, so
     that 10,000 rows take only a few milliseconds.
     """
     widest = cell_len(column.title)

@@ -38,7 +38,7 @@ SHORTEST_SPAN = 60.0
 """Minimum time span of the plots, in seconds, even if the session has just begun."""
 
 MOST_LINES = 20
-"""Maximum height of the plots together, in lines, so that the log of changes below them has space."""
+"""Maximum total height of the plots, in lines, so that the log of changes below them has space."""
 
 WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
@@ -265,7 +265,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
 
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined or left members that the detail area lists by name for one change."""
+"""Maximum number of members that joined, and of members that left, that the detail area lists by name per change."""
 
 
 def _role(change: Change) -> str:
@@ -323,7 +323,7 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the names of at most `most` joined and left members, and by how many records offsets were rewound."""
+    """Return up to `most` names each of members that joined and left, and by how many records offsets were rewound."""
     now = change.now
     content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
     content += _more(len(now.joined) - most)
@@ -368,7 +368,7 @@ COLUMNS: tuple[Column[Change], ...] = (
 
 
 def history_summary(timeline: GroupTimeline) -> list[PaneLine]:
-    """Return the parts of the summary above the plots: span, rebalances, joined and left members, time not recorded."""
+    """Return the parts of the summary above the plots, such as the number of rebalances and the time not recorded."""
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]
     rebalances = sum(1 for change in known if change.rebalanced is not None)

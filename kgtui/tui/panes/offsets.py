@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Ids of the columns whose largest value comes first. All other columns are sorted with the smallest value first, such
-# as lead, the distance of the committed offset from the log start: the smaller it is, the sooner records are lost.
+# Columns that are sorted with the largest value first, by id. All other columns are sorted with the smallest value
+# first. This includes lead, the distance of the committed offset from the log start, because a small lead means that
+# records may soon be lost.
 _DESCENDING = {"lag": True, "note": True}
 
 
@@ -148,7 +149,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable Escape in this pane unless the filter line is open, so that the app's own Escape works otherwise."""
+        """Disable this pane's Escape while the filter line is closed, so that the app handles the key."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

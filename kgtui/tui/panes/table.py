@@ -328,7 +328,7 @@ def heading_strip(
 
 
 def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
-    """Render one row. Its cells have the colors that `role_style` returns, or all the style `base` if it is None."""
+    """Render one row. `role_style` returns the color for a role; if it is None, all cells have the style `base`."""
     segments: list[Segment] = []
     for column, width in fitted:
         cell = column.cell(row)

@@ -52,7 +52,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character in the lines that `curve_rows` returns was drawn for the second of its two curves."""
+    """Return whether a character from `curve_rows` is part of the second curve."""
     return character in "•+"
 
 

@@ -67,7 +67,7 @@ def plot_lines(
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # The height without the lines that are always drawn: one each for members and times, and for states and changes.
+    # Members and times take one line each, and so do states and changes if they are drawn.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)

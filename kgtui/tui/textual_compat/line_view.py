@@ -140,7 +140,7 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return which eighth cells of the scroll bar the thumb covers while line `top` is the first visible line."""
+        """Return which eighths of cells the thumb of the scroll bar covers while `top` is the first visible line."""
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -174,7 +174,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return what belongs to each line of a widget after it was scrolled down by `lines`.
+    """Return the values by line number as they are after the widget was scrolled down by `lines`.
 
     Args:
         by_line: values by line number of the widget.

@@ -105,7 +105,7 @@ _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
 """Matches one run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches a cursor move to an absolute position, before which newlines and other moves have no effect."""
+"""Matches the last of several cursor moves. It is absolute, so the newlines and moves before it have no effect."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""
@@ -176,7 +176,8 @@ def _transition(current: _Style, target: _Style) -> str:
     """Return the shortest SGR sequence that changes a terminal from one style to another."""
     if target == _PLAIN != current:
         return _RESET
-    if current.attributes - target.attributes:  # Not every terminal can end a single attribute.
+    if current.attributes - target.attributes:
+        # All attributes are reset, because not every terminal can end a single attribute.
         codes, current = ["0"], _PLAIN
     else:
         codes = []

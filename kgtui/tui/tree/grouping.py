@@ -141,8 +141,8 @@ def build_nodes(
     This generator yields after each slice of groups, so that the event loop is not blocked for long.
 
     Args:
-        chosen: sorted ids of the groups that match the filter, by their entry in the list of groups; None if there is
-            no filter.
+        chosen: sorted ids of the groups that match the filter, by listing (type, state and coordinator as the cluster
+            lists them); None if there is no filter.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in ("topic", "family"):
@@ -175,7 +175,7 @@ def _split_by_known_state(
 ) -> Generator[None, None, None]:
     """Add the groups to `buckets` by the type and state in their descriptions.
 
-    Old brokers list groups without type or state, so all groups of such a listing have to be looked at one by one.
+    Old brokers list groups without type or state. Therefore each of these groups is looked up in the snapshot.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):

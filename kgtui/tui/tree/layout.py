@@ -90,7 +90,7 @@ class RowLayout:
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the row that shows a node or group; None if there is none, because it is hidden in a closed node."""
+        """Return the row that shows a node or group; None if a closed node hides it."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)

@@ -240,7 +240,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row in which a deleted group would be; None if the groups are not sorted by name."""
+        """Return the row that a deleted group would have; None if its node is closed or not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
             return None
@@ -304,9 +304,9 @@ class TreeModel:
 
 
 def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """Return the health verdict `WARN` or `ERR` and the time of its last read.
+    """Return the health verdict `WARN` or `ERR`, and when the data that it is based on was read.
 
-    Any other verdict is returned as empty.
+    For any other verdict, the returned text is empty.
     """
     health = snapshot.health.get(group)
     if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
@@ -325,8 +325,8 @@ class PreparedLayout:
     Attributes:
         order: sorted group ids of each open node, by path; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: number of groups that could be tested because their data has been read, and number of groups that the
-            filter must test; None if the filter needs only the list of groups.
+        searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as its
+            data has been read. None if the filter needs only the list of groups.
     """
 
     nodes: TreeNodes

@@ -193,7 +193,7 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join neighboring pieces of the same role, and blanks with the piece before them, to send fewer bytes."""
+    """Join neighboring pieces of one role, and blanks with the piece before them, so that less output is written."""
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

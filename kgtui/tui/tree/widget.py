@@ -36,9 +36,9 @@ AWAITED_SLICE_SECONDS = 0.012
 The user waits after a new filter, grouping or order. Longer slices finish this layout sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Limits how often the tree is laid out: a tree of 80,000 groups once per second, and one of 100,000 every 1.25 s."""
+"""Limits how often the tree is laid out: at most once per second with 80,000 groups, and every 1.25 s with 100,000."""
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Limits how often the lag of the nodes is summed up: in a tree of 100,000 groups, every five seconds."""
+"""Limits how often the lag of the nodes is summed up: in a tree of 100,000 groups, at most every five seconds."""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
@@ -49,8 +49,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: number of groups that could be tested because their data has been read, and number of groups that
-                the filter must test; None if the filter needs only the list of groups.
+            searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as
+                its data has been read. None if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -129,8 +129,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # The event is cleared before the layout and not after it. A change by the user during the layout then ends
-            # the pause after the layout.
+            # The event is cleared before the layout and not after it, so that a change by the user during the layout
+            # ends the pause that follows.
             self._user_chose.clear()
             self._layout_done.clear()
             try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
-"""Names of the faults that mean that a broker did not respond. After any other fault, it responded with an error."""
+"""Names of the faults of a broker that did not respond. Any other fault means that it responded with an error."""
 
 
 class BrokerFaults(Static):

@@ -125,8 +125,8 @@ class FilterBar(Vertical):
         groups have been searched, if the filter needs data that has not been read for all groups yet.
 
         Args:
-            searched: number of groups that could be tested because their data has been read, and number of groups that
-                the filter must test; None without a filter.
+            searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as
+                its data has been read. None without a filter.
             only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
                 shown.
         """

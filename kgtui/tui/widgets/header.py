@@ -141,9 +141,9 @@ class ClusterHeader(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces on the left, and show those on the right in `PollStatus`, as many as fit into the width.
+        """Return the pieces on the left, and show the pieces on the right in `PollStatus`.
 
-        On a narrow screen, the less important pieces are left out.
+        If not all pieces fit into the width, the less important ones are left out.
         """
         left, right = self._left(), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -223,7 +223,7 @@ class ClusterHeader(LineWidget):
 
 
 def newest_answer(snapshot: Snapshot) -> float | None:
-    """Return the time of the latest response of any broker, in seconds since the epoch; None if there is none."""
+    """Return the time of the latest response of a broker, in seconds since the epoch; None if no broker responded."""
     return max((s.answered_at for s in snapshot.brokers.values() if s.answered_at is not None), default=None)
 
 
@@ -232,7 +232,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 
 
 def _reserved_width(right: Sequence[Piece]) -> int:
-    """Return the width to reserve for these pieces, in which their numbers can grow without another layout."""
+    """Return the width to reserve for these pieces, so that their numbers can grow without another layout."""
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)
 

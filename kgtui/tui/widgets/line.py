@@ -91,9 +91,9 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the first cell that differs and the end of the last one.
+    """Return the range from the first to the last cell that differs, as `(start, end)` without the cell at `end`.
 
-    Equal cells between them are redrawn too, because Textual would write the start of the line again for each part.
+    Equal cells in this range are redrawn too, because Textual would write the start of the line again for each part.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]

@@ -154,9 +154,9 @@ def test_plot_of_lag_history_has_gap_and_no_states() -> None:
     If the plot covers several days, its time axis shows dates.
     """
     minutes = (0.0, 60.0, 600.0, 660.0)
-    course = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
+    history = LagHistory(minutes, (5, 5, None, 7), (None, 1.0, None, 2.0), (None,) * 4, (None,) * 4, (1, 1, 2, 2),
                     frozenset({600.0}))  # fmt: skip
-    timeline = course.timeline(0.0, 660.0)
+    timeline = history.timeline(0.0, 660.0)
     assert timeline.gaps == ((60.0, 600.0, "nothing recorded"),)
     assert timeline.value_at(timeline.lag, 600.0) is None
     assert timeline.value_at(timeline.lag) == 7
@@ -167,5 +167,5 @@ def test_plot_of_lag_history_has_gap_and_no_states() -> None:
     assert not {"state", "epoch", "changes"} & set(labels)
     assert "^" in lines[-1]
     assert len(lines) == 8
-    days = words(plot_lines(course.timeline(NOW, NOW + 3 * 86_400), 80, 8, with_curves=False, states=False))
+    days = words(plot_lines(history.timeline(NOW, NOW + 3 * 86_400), 80, 8, with_curves=False, states=False))
     assert text.date(NOW)[5:16] in days[-1]

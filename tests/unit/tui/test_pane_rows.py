@@ -196,6 +196,14 @@ def test_streams_partition_is_owned_by_the_member_with_active_task() -> None:
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
+def test_lag_is_zero_if_the_commit_equals_the_log_end() -> None:
+    offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
+    (row,) = offset_rows.partition_rows(offsets, None)
+    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
+    assert columns["lag"].cell(row).text == "0"
+    assert not offset_rows.is_lagging(row)
+
+
 # Rows and columns of the Members pane
 
 
@@ -376,11 +384,3 @@ def test_configs_set_for_the_group_are_first_other_types_last() -> None:
         "share.auto.offset.reset", "share.record.lock.duration.ms", "streams.num.standby.replicas",
     ]  # fmt: skip
     assert [row.applies for row in rows] == [True, True, True, False, False, False]
-
-
-def test_lag_is_zero_if_the_commit_equals_the_log_end() -> None:
-    offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
-    (row,) = offset_rows.partition_rows(offsets, None)
-    columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
-    assert columns["lag"].cell(row).text == "0"
-    assert not offset_rows.is_lagging(row)

@@ -39,7 +39,7 @@ def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[M
         thread.start()
         for chunk in typed:
             os.write(writable, chunk)
-        # The first keys may become part of an unfinished escape sequence or paste, so `q` is sent until the thread
+        # The first `q` may become part of an unfinished escape sequence or paste, so `q` is sent again until the thread
         # ends.
         for _ in range(100):
             os.write(writable, b"\x1b[201~q")

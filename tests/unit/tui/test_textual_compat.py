@@ -113,7 +113,7 @@ def test_canary_writer_thread_of_textual_ends_after_an_error(monkeypatch: pytest
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_canary_driver_of_textual_writes_to_its_private_attribute_file() -> None:
+def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
