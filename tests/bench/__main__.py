@@ -1,4 +1,4 @@
-"""Run benchmarks and print one table: `python -m tests.bench [NAME…] [--quick]`. Slow results are no errors."""
+"""Run benchmarks and print one table: `python -m tests.bench [NAME…] [--quick]`. Slow results are not errors."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    if scale != "tiny":  # it takes minutes at any size
+    if scale != "tiny":  # measuring the latency takes minutes, however few commits are measured
         yield from latency.figures(_size(latency, scale))
 
 
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of {', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()
     scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="measure for a few minutes")
-    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only check that it runs")
+    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only check that it works")
     parser.set_defaults(scale="full")
     args = parser.parse_args(arguments)
     unknown = [name for name in args.names if name not in BENCHES]

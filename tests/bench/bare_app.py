@@ -15,7 +15,10 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """A thousand lines. The first shows the number of keys pressed. Down redraws one line; page down redraws all."""
+    """A thousand lines. The first one shows how many keys have been pressed.
+
+    The key Down redraws the first line, and page down redraws all lines.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,left,right", "redraw_one", "One"),

@@ -1,10 +1,10 @@
 """Measure how much a broker that never answers slows down calls to healthy brokers.
 
 Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second,
-the third broker accepts connections and bytes but never answers. Measured are calls to the first two brokers of each
-cluster, while another task keeps calling the third broker. The clusters take short turns, so that other load on the
-machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
-The figure is the ratio of the 99th percentiles.
+the third broker accepts connections and bytes but never responds. The benchmark measures calls to the first two brokers
+of each cluster, while another task keeps calling the third broker. The clusters take short turns, so that other load on
+the machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU would hide the
+effect. The result is the 99th percentile with the silent broker, divided by the 99th percentile with healthy brokers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ async def _turn(pool: Pool, calls: int) -> list[float]:
 
 
 async def _keep_calling(pool: Pool, node: int) -> None:
-    """Call one broker ten times per second, as a poller does, whether it answers or not."""
+    """Call one broker ten times per second, as a poller does. Errors and timeouts are ignored."""
     while True:
         with contextlib.suppress(ClientError, UnreachableError):
             await pool.call(node, LIST_GROUPS, {}, timeout=0.5)
@@ -80,23 +80,23 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call, in milliseconds: to the healthy cluster, and to that with a silent broker."""
+    """Return the duration of each call in milliseconds, for the healthy cluster and for the other cluster."""
     milliseconds: tuple[list[float], list[float]] = ([], [])
     options = PoolOptions(connect_timeout=1.0)
     async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as silent:
         sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            await _turn(pool, CALLS_PER_TURN)  # not measured, because it opens the connections
+            await _turn(pool, CALLS_PER_TURN)  # this turn is not measured, because it opens connections
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # so that no cluster is always called first
+            sides.reverse()  # the clusters take turns to be called first
     return milliseconds
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Return the duration of all calls, in milliseconds: with three healthy brokers, and with a silent broker."""
+    """Run the benchmark, and return the same as `_compare`."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)
@@ -109,7 +109,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the calls, each compared with that of the healthy cluster."""
+    """Yield the median and the 99th percentile with a silent broker, compared with the same of the healthy cluster."""
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(

@@ -70,7 +70,7 @@ def figures(size: Size) -> Iterator[Figure]:
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
     """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # not measured: compiles kgtui's byte code and brings its files into the cache
+    _kgtui(broker, "ls")  # this run is not measured, because it compiles kgtui's byte code
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))

@@ -1,6 +1,7 @@
 """Measure the CPU time to decode large responses, compared with aiokafka's structs for the same fields.
 
-Both run in one thread with the garbage collector off; the best of several interleaved rounds counts.
+Both decoders run in the same thread, with the garbage collector off. They take turns for several rounds, and the result
+is the fastest round of each.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 GROUPS = 100_000
 PARTITIONS = 25
-"""Partitions per topic."""
+"""Number of partitions per topic."""
 
 ROUNDS = 5
 
@@ -124,7 +125,7 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                result = function()  # kept until the time has been taken, so that freeing it is not measured
+                result = function()  # held until the clock has been read, so that freeing its memory is not measured
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
     finally:
@@ -138,7 +139,11 @@ def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: by
 
 
 def figures(groups: int = GROUPS) -> Iterator[Figure]:
-    """Yield the figures of each response; `groups` is also the number of partitions in the other responses."""
+    """Yield the CPU times of decoding each response.
+
+    Args:
+        groups: number of groups in ListGroups, and number of partitions in OffsetFetch and ListOffsets.
+    """
     listed = list_groups_body(groups)
     empty, nine = (offset_fetch_body(metadata, max(groups // PARTITIONS // 4, 1)) for metadata in ("", "x" * 9))
     ends = list_offsets_body(max(groups // PARTITIONS, 1))

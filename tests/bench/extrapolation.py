@@ -1,8 +1,8 @@
 """Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
-The cost per record comes from the difference between two runs, which leaves out what every run costs once. The cores of
-executors are assumed to be as fast as those of the benchmark. Half of them are idle, so that one executor may fail, and
-a backlog is processed at twice the speed.
+The cost per record is computed from the difference between two runs, so that fixed costs of a run are left out. The
+extrapolation assumes that executors have cores as fast as the benchmark's. Half of the cores are meant to be idle, so
+that one executor may fail, and so that a backlog is processed at twice the normal speed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of a layer's cores that may be busy; the others are spare."""
+"""Maximum fraction of a layer's cores that may be busy. The rest is spare."""
 
 WIRE_BYTES = 130
 """Bytes of a record in the topic: 40 to 70 for the key, 24 or 42 for the value, and the log's overhead.
@@ -63,7 +63,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
     Args:
         cores: number of cores of the runs.
-        smaller, larger: `records` of the run, and per layer `seconds` and `bytes`.
+        smaller, larger: results of the two runs. `records` is the number of records; `seconds` and `bytes` are dicts by
+            layer.
     """
     records = larger["records"] - smaller["records"]
     return [

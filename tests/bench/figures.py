@@ -1,4 +1,4 @@
-"""The class of a benchmark's results (figures), and the table in which these are printed."""
+"""Define `Figure`, one result of a benchmark, and format figures as a table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Figure:
     """One row of the table: a value of kgtui, a reference value measured in the same run, and a target.
 
     Attributes:
-        value: what was measured of kgtui.
+        value: value that was measured for kgtui.
         unit: unit of `value` and of `reference`.
-        reference_name: what `reference` was measured of; empty if there is no reference.
-        target: largest value that meets the target, in `unit`, or largest ratio if `of_ratio`; None for no target.
+        reference_name: name of the program that `reference` was measured for; empty if there is no reference.
+        target: maximum value, in `unit`, or maximum ratio if `of_ratio` is true; None for no target.
     """
 
     name: str
@@ -67,6 +67,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return the percentile of some values: the value that is larger than this fraction of all values."""
+    """Return a percentile: the value that is larger than the given fraction of all values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -52,12 +52,12 @@ class Size:
 
     Attributes:
         groups: number of groups.
-        polls: number of intervals of a live recording.
-        segments: number of keyframes of the lake for replay.
-        seeks: number of seeks.
-        timelines: how often the timeline of one group is read.
+        polls: number of polls for which CPU time is measured while they are recorded live.
+        segments: number of keyframes in the synthetic lake.
+        seeks: number of seeks in the synthetic lake.
+        timelines: number of times that a group's timeline is loaded, for each of two lengths.
         interval: seconds between two polls of the live recording.
-        segment_polls: number of polls per keyframe.
+        segment_polls: number of polls per keyframe in the synthetic lake.
     """
 
     groups: int = 10_000
@@ -74,7 +74,7 @@ TINY = Size(groups=60, polls=2, segments=2, seeks=4, timelines=2, interval=0.5, 
 
 
 def record_figures(size: Size) -> Iterator[Figure]:
-    """Yield the CPU time per interval, and the bytes per day and per row."""
+    """Yield the CPU time of recording per poll, and the size of a recording per day and per row."""
     with tempfile.TemporaryDirectory() as folder:
         lake = SyntheticLake(Path(folder), replace(size, segments=1))
         callbacks = Callbacks()
@@ -102,7 +102,7 @@ def _measured(callbacks: Callbacks) -> Iterator[None]:
 
 
 async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
-    """Return the CPU seconds of this process per interval: for reading from the cluster and writing to the lake."""
+    """Record a simulated cluster, and return the CPU seconds of this process per poll."""
     with SimulatedCluster("active", size.groups) as cluster:
         async with connect(cluster.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
@@ -123,11 +123,13 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 
 
 class SyntheticLake:
-    """A lake written at full speed instead of in real time: one recorded keyframe with its changes, and copies of it.
+    """A lake with a recording that is written at full speed instead of in real time.
+
+    One keyframe and the changes after it are recorded. The other keyframes and their changes are copies of these.
 
     Attributes:
-        keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes since the one before.
-        bytes, rows: size and number of rows of one compacted keyframe with its changes.
+        keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes before it.
+        bytes, rows: size and number of rows of one keyframe and the changes after it, after compaction.
     """
 
     def __init__(self, path: Path, size: Size) -> None:
@@ -216,7 +218,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """Yield the times to seek to random polls of a day and load 40 groups, and to load the timeline of a group."""
+    """Yield the time to load 40 groups at a random poll, and the time to load the timeline of a group."""
     with tempfile.TemporaryDirectory() as folder:
         path = SyntheticLake(Path(folder), size).path
         started = time.perf_counter()

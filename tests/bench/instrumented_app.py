@@ -1,7 +1,7 @@
 """Run kgtui with instruments: `python -m tests.bench.instrumented_app ARGUMENTS OF kgtui`.
 
-The row under the cursor ends in a counter of the keys and filters that the tree has handled, so that a frame drawn for
-a poll is not taken for the response to a key.
+The row under the cursor ends with a counter. It counts the keys and filters that the tree has handled, so that the
+benchmark can tell the frame that shows a key's result from frames that are drawn after a poll.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # before Textual, because it sets the number of frames per second
+import kgtui.tui  # sets the number of frames per second, so it must be imported before Textual
 
 # isort: split
 from rich.segment import Segment
@@ -45,16 +45,16 @@ def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
 
 
 class FixedIntervalMonitor(Monitor):
-    """A monitor that always polls every 2 s. The normal monitor polls less often if a busy machine answers slowly."""
+    """Monitor that always polls every 2 s. The normal monitor polls less often if the machine is busy."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
         super().__init__(admin, replace(options, list_load=1.0))
 
 
 class Instruments:
-    """Counts the keys that the app has handled, and answers the benchmark's questions about the app.
+    """Count the keys that the app has handled, and respond to the benchmark's requests.
 
-    To do so, it replaces methods of the app, the tree and the sweep.
+    For this, methods of the app, the tree and the sweep are replaced.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Instruments:
 
         def on_mount(app: KgtuiApp) -> Any:
             self._app = app
-            listen(self.answer)
+            listen(self.respond)
             return mount(app)
 
         def show(screen: MainScreen, snapshot: Snapshot) -> None:
@@ -138,21 +138,21 @@ class Instruments:
 
         _replace(GroupTree, "render_line", render_line)
 
-    def answer(self, question: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Do what a question of the benchmark asks for, and return the answer."""
+    def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a request of the benchmark, and return the response, which contains all statistics by default."""
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
         tree = screen.group_tree
-        if question == "reset":
+        if request == "reset":
             self.callbacks.reset()
             self.snapshots = 0
-        elif question == "largest":
-            # Move the cursor to the node with the most groups; the benchmark presses the keys.
+        elif request == "largest":
+            # This only moves the cursor to the node with the most groups. The benchmark presses keys to expand it.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}
-        elif question == "hurry":
+        elif request == "hurry":
             self.hurried = parameters["hurried"]
         snapshot = screen.snapshot
         return {

@@ -1,4 +1,4 @@
-"""Instruments inside the measured programs: CPU time of every callback, and a socket that answers questions."""
+"""Measure CPU times inside the measured programs, and respond to requests of the benchmark through a socket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""Longer callbacks count as long, because they delay keys noticeably. CPU time in milliseconds."""
+"""CPU time of a callback, in milliseconds, from which it delays keys noticeably."""
 
 
 class Callbacks:
@@ -26,7 +26,7 @@ class Callbacks:
         worst: CPU time of the longest callback, in ms.
         worst_name: name of that callback.
         count: number of callbacks.
-        long: how often a callback took longer than `LONG_MS`, by the callback's name.
+        long: number of calls that took longer than `LONG_MS`, by the callback's name.
     """
 
     def __init__(self) -> None:
@@ -70,11 +70,11 @@ def _name(handle: asyncio.Handle) -> str:
     return str(getattr(callback, "__qualname__", callback))
 
 
-def listen(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Answer questions from the socket whose number is in `KGTUI_BENCH_CONTROL`, on the running event loop.
+def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
+    """Respond to requests from the socket whose number is in `KGTUI_BENCH_CONTROL`, on the running event loop.
 
     Args:
-        answer: called with the name of a question and its parameters.
+        respond: called with the name of a request and its parameters; returns the response.
     """
     number = os.environ.get("KGTUI_BENCH_CONTROL")
     if number is None:
@@ -92,9 +92,9 @@ def listen(answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
                 return
             buffered.extend(data)
         while (end := buffered.find(b"\n")) >= 0:
-            question = msgspec.json.decode(bytes(buffered[:end]))
+            request = msgspec.json.decode(bytes(buffered[:end]))
             del buffered[: end + 1]
-            name = question.pop("ask")
-            control.send(msgspec.json.encode(answer(name, question)) + b"\n")
+            name = request.pop("name")
+            control.send(msgspec.json.encode(respond(name, request)) + b"\n")
 
     loop.add_reader(control, readable)

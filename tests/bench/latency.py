@@ -41,7 +41,8 @@ class Size:
 
     Attributes:
         commits: number of commits.
-        pause: seconds between two commits; not a multiple of the programs' intervals.
+        pause: seconds between two commits. It is not a multiple of the programs' intervals, so that commits are made at
+            different times within an interval.
     """
 
     commits: int = 30
@@ -59,7 +60,7 @@ class _ObservedTable:
     Attributes:
         column: name of the column with the offset.
         newest: largest offset seen so far.
-        seen: offset → time at which it was first seen in the table.
+        seen: time at which an offset was first seen in the table, by offset.
     """
 
     path: Path
@@ -74,7 +75,7 @@ class _ObservedTable:
         self.seen |= dict.fromkeys(range(before + 1, self.newest + 1), now)
 
     def _read(self) -> int:
-        """Return the largest offset in the table; -1 if it has none."""
+        """Return the largest offset in the table; -1 if the table contains no offset."""
         try:
             rows: Any = DeltaTable(str(self.path)).to_pyarrow_dataset()
         except TableNotFoundError:

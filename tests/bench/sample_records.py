@@ -27,7 +27,7 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits": np.dtype(_COMMIT),
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
 }
-"""Layout of the values of each kind of record: commits of version 4 without metadata, as nearly all commits are.
+"""Binary layout of the values of each kind of record. The values have version 4 and no metadata, like most commits.
 
 Commits have topic ids if the client sent them (OffsetCommit v10, Kafka 4.1 and newer).
 """

@@ -31,10 +31,11 @@ class Size:
 
     Attributes:
         groups: number of groups of the cluster.
-        large_node_groups: number of groups of the cluster for expand and collapse; the largest node has 7/10 of them.
-        keys: number of keys of each kind.
+        large_node_groups: number of groups of the cluster on which a node is expanded and collapsed. The largest node
+            has 7/10 of these groups.
+        keys: number of times that each key is pressed.
         seconds: length of a measurement without keys.
-        soak_seconds: time over which memory is watched, after every group has been read.
+        soak_seconds: length of the measurement of memory.
         sweep: whether to wait until the background sweep has read every group.
     """
 
@@ -95,7 +96,7 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from pressing Down or page down to the frame that shows the result, while polls are made."""
+    """Measure the time from pressing Down or page down to the frame that shows the result. Polls continue meanwhile."""
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
         times, bare = [], []
@@ -128,7 +129,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure resident memory during some minutes in which keys are pressed and polls are made."""
+    """Measure the increase of resident memory while keys are pressed and polls continue."""
     samples: list[float] = []
     ui.ask("reset")
     end = time.perf_counter() + size.soak_seconds
@@ -198,7 +199,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Presses keys at random intervals, and measures the time to the frame that shows the number of keys pressed."""
+    """Press keys at random intervals, and measure the time from each key to the frame that shows its number."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -223,10 +224,10 @@ class _Keyboard:
         time.sleep(0.03)
 
     def select_largest_node(self) -> int:
-        """Move the cursor to the node with the most groups, and return their number."""
-        answer = self._terminal.ask("largest")
-        self._count = answer["count"]
-        return int(answer["groups"])
+        """Move the cursor to the node with the most groups, and return the number of groups in this node."""
+        response = self._terminal.ask("largest")
+        self._count = response["count"]
+        return int(response["groups"])
 
     def expand_largest_node(self) -> None:
         """Expand the largest node, and move the cursor into it."""

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Activity = Literal["idle", "active"]
 
 PARTITIONS = 10
-"""Partitions per topic of an active cluster."""
+"""Number of partitions per topic in an active cluster."""
 
 
 class SimulatedCluster:
-    """A simulated cluster in another process, as a context manager that stops it.
+    """Context manager for a simulated cluster in another process. At the end of the context, the process is killed.
 
     Attributes:
-        bootstrap: its bootstrap addresses, separated by commas.
+        bootstrap: bootstrap addresses of the cluster, separated by commas.
     """
 
     def __init__(self, activity: Activity, groups: int) -> None:

@@ -17,7 +17,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
     """Yield the time from the start of the UI to its first frame with groups, compared with the minimal app."""
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
-        # The first start is not measured. It brings the files into the cache.
+        # The first start is not measured, because it reads files from the disk that are in the page cache afterwards.
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
         for _ in range(rounds):
             wall_seconds, cpu_seconds = _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
@@ -32,7 +32,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
 
 
 def _start(module: str, ready: bytes, *arguments: str) -> tuple[float, float]:
-    """Return the seconds until the program has written `ready`, and its CPU seconds until then."""
+    """Start a program, and return the wall time and the CPU time, in seconds, until it has written `ready`."""
     with Terminal(module, arguments, control=False) as terminal:
         seconds = terminal.wait_for(ready) - terminal.started
         return seconds, terminal.usage().cpu

@@ -26,8 +26,8 @@ COLUMNS, ROWS = 120, 40
 HOME = Path(__file__).parents[2]
 """The repository's root folder."""
 
-SYNCHRONIZED_QUERY, SYNCHRONIZED_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Query of a program whether the terminal supports synchronized output (only complete frames), and the answer yes."""
+SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+"""Query with which a program asks whether the terminal supports synchronized output, and the response for yes."""
 
 GROUPS_SHOWN = rb"Stable"
 """Name of the first node of the tree that contains groups. If a frame contains this name, it shows groups."""
@@ -40,7 +40,7 @@ class Usage(NamedTuple):
     """CPU time and memory of a process, as the kernel reports them.
 
     Attributes:
-        cpu: CPU seconds since its start.
+        cpu: CPU seconds since the start of the process.
         resident: bytes of resident memory.
     """
 
@@ -49,11 +49,12 @@ class Usage(NamedTuple):
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 120×40 cells, which answers the program's queries.
+    """A program that runs in a pseudo-terminal of 120×40 cells.
 
     Args:
         module: module to run with `python -m`.
-        control: pass the program a socket, whose number is in `KGTUI_BENCH_CONTROL`, for the questions of `ask`.
+        control: whether to pass a socket to the program for requests from `ask`. The environment variable
+            `KGTUI_BENCH_CONTROL` contains the number of the socket.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed programs are compiled to byte code, too
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # programs of users are compiled to byte code, too
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()
@@ -111,7 +112,8 @@ class Terminal:
         """Wait for a pattern in the output after the first `since` bytes, and return when its last byte arrived.
 
         Raises:
-            TimeoutError: the pattern did not arrive in time, or the program ended; has the end of its output.
+            TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of
+                the output.
         """
         expression = re.compile(pattern)
         end = time.perf_counter() + timeout
@@ -128,7 +130,10 @@ class Terminal:
                 self._arrived.wait(left)
 
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
-        """Return the arrivals, as (length of the output, time), from the newest back to that of byte `position`."""
+        """Return the chunks of output from the newest back to the chunk that contains byte `position`.
+
+        A chunk is a tuple of the length of the output at its end and the time at which it arrived.
+        """
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):
             if mark[0] < position:
@@ -155,18 +160,18 @@ class Terminal:
             asked = self._output.find(SYNCHRONIZED_QUERY, seen)
             if asked >= 0:
                 seen = asked + len(SYNCHRONIZED_QUERY)
-                os.write(self._pty, SYNCHRONIZED_ANSWER)
+                os.write(self._pty, SYNCHRONIZED_RESPONSE)
 
     # -- the process -----------------------------------------------------------------------------------------------
 
-    def ask(self, question: str, **parameters: Any) -> dict[str, Any]:
-        """Ask the program a question through its socket, and return the answer."""
-        self._control.sendall(msgspec.json.encode({"ask": question, **parameters}) + b"\n")
+    def ask(self, request: str, **parameters: Any) -> dict[str, Any]:
+        """Send a request to the program through its socket, and return the response."""
+        self._control.sendall(msgspec.json.encode({"name": request, **parameters}) + b"\n")
         line = self._lines.readline()
         if not line:
             raise TimeoutError(f"the program has exited; end of its output: {bytes(self._output[-3000:])!r}")
-        answer: dict[str, Any] = msgspec.json.decode(line)
-        return answer
+        response: dict[str, Any] = msgspec.json.decode(line)
+        return response
 
     def usage(self) -> Usage:
         """Return CPU time and memory of the program."""

@@ -18,14 +18,14 @@ EXPECTED = {
     "replay": "one poll forward",
     "pipeline": "decode",
 }
-"""Part of the name of one figure of each benchmark."""
+"""For each benchmark, a part of the name of a figure that it must yield."""
 
 MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
-"""Pytest marks by benchmark. `command_line` shares a broker with other tests; `pipeline` uses all cores for Spark."""
+"""Pytest marks by benchmark. `command_line` starts a broker, and `pipeline` uses all cores for Spark."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
-@pytest.mark.timeout(900)  # long, because Spark may start slowly
+@pytest.mark.timeout(900)  # Spark may start slowly
 def test_benchmark_runs_at_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)

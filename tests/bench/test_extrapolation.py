@@ -1,4 +1,4 @@
-"""`extrapolation`: costs per record, and the figures for a large cluster."""
+"""`extrapolation`: costs per record are computed from two runs, and figures for a large cluster from these costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.bench import extrapolation
 
 
 def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, object]:
-    """Return a run's result with the seconds of each layer."""
+    """Return the result of a run with this number of records and these seconds for each layer."""
     seconds = {"bronze": bronze, "silver": silver, "gold": gold}
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 

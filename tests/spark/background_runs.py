@@ -1,4 +1,4 @@
-"""Run the pipeline in background processes, one after the other, while tests run that do not need the results."""
+"""Run the pipeline in background processes, one after the other, while tests that do not need the results run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
-"""Texts that the lines printed by `pipeline_program` begin with, in the order of the lines."""
+"""Steps of a run, in order. When a step begins, `pipeline_program` prints a line that begins with the step's text."""
 
 _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Run the pipeline in the background. The methods that return a result wait until its run has ended.
+    """Run the pipeline in the background. Methods that return the result of a run wait until that run has ended.
 
     Args:
         folder: folder in which the lakes are created.
@@ -45,15 +45,16 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run that is not killed, and one series of runs for each number in `kills`.
 
-        In a series, a run is killed and started again; the number says how often.
+        In a series, the pipeline is killed and started again this number of times; a last run is not killed.
         """
         self._uninterrupted = self._pool.submit(lambda: self._run_to_the_end(self._new_lake("uninterrupted")))
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the lakes of the series with this number of kills, and how many runs were really killed.
+        """Return the lakes of the series with this number of kills, and the number of runs that were killed.
 
-        The lakes are complete, because the last run of each lake was not killed.
+        Some runs may have ended before they were killed. The lakes are complete, because the last run of each lake was
+        not killed.
         """
         return self._killed[kills].result()
 
@@ -63,7 +64,7 @@ class BackgroundRuns:
         return self._uninterrupted.result()
 
     def stop(self) -> None:
-        """Cancel all runs and kill the current one."""
+        """Cancel all runs that have not begun, and kill the current run."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self._running is not None:
             _kill(self._running)
@@ -77,7 +78,7 @@ class BackgroundRuns:
             steps, remote = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *remote):
                 killed += 1
-            else:  # the run ended before it was killed, so its lake is complete, and the next run needs a new one
+            else:  # the run ended before it was killed, so the lake is complete, and the next run needs a new lake
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
         self._run_to_the_end(lakes[-1])
         return lakes, killed
@@ -86,7 +87,7 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *remote: str) -> bool:
-        """Kill a run and its JVM some seconds after it has reached a step. Return False if the run ended earlier."""
+        """Kill a run and its JVM, `seconds` after it has begun `step`. Return False if the run ended before that."""
         program = self._start_program(lake, *remote)
         try:
             assert program.stdout is not None
@@ -110,7 +111,7 @@ class BackgroundRuns:
         return lake
 
     def _start_program(self, lake: Path, *remote: str) -> subprocess.Popen[str]:
-        """Start `pipeline_program` in a new process group, so that its JVM can be killed together with it."""
+        """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
         self._running = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *remote],
             stdout=subprocess.PIPE,

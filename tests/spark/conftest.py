@@ -38,7 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(900))  # Spark is slow when other tests use the CPU
-            # Warnings are ignored because PySpark does not close its sockets.
+
+            # PySpark does not close its sockets, which would cause warnings.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=_waits_for_background_runs)
@@ -50,13 +51,13 @@ def _waits_for_background_runs(item: pytest.Item) -> bool:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A local session with two threads, and with a Spark Connect server in its JVM."""
+    """Local Spark session with two threads, whose JVM also contains a Spark Connect server."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # Spark gets a low priority, because it uses all CPU time it can get, and would slow down tests of the screen.
+        # Spark uses all available CPU time. It gets a low priority, so that it does not slow down tests of the screen.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session
@@ -87,7 +88,10 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Runs of the pipeline in background processes. They are started before the first of the selected tests."""
+    """Runs of the pipeline in background processes.
+
+    If any selected test needs the runs, they are started before the first test.
+    """
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))
@@ -99,7 +103,7 @@ def background_runs(
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    """Start the brokers, and the groups that take minutes to prepare on them, while the first tests run."""
+    """Start the brokers, and begin to create groups on them, so that these are ready when a test needs them."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
@@ -109,7 +113,7 @@ def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> 
 
 @pytest.fixture(scope="session")
 def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
-    """Lake of a complete run over `recording` and `record_files` through Spark Connect; tests only read it."""
+    """Lake of a complete run over `recording` and `record_files` through Spark Connect. Tests must not change it."""
     return SparkLake(spark, background_runs.uninterrupted())
 
 

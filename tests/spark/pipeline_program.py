@@ -18,8 +18,8 @@ from tests.spark.spark_settings import SHORT_LIVED, new_lake
 def main(lake: str, records: str, remote: str | None = None) -> None:
     """Run the pipeline, and print each step as a line on standard output.
 
-    A run that may be killed reads one file per batch, so that it can be killed between batches. These are the runs
-    without a `sc://` server.
+    Runs with a `sc://` server are never killed. All other runs read one file per batch, so that they can be killed
+    between two batches.
     """
     spark = start(None if remote else "local[1]", remote, options=SHORT_LIVED)
     print_step("started")

@@ -24,11 +24,17 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """Timestamp of all sample records."""
 
 COMMIT_TIME = 1_795_262_400_123
-"""Default commit time of the sample commits, in milliseconds since the epoch."""
+"""Commit time of a sample commit if no other time is given, in milliseconds since the epoch."""
 
 
 def commit(version: int, group: str = "payments", *, key_version: int = 1, **fields: Any) -> Record:
-    """Encode an offset commit with this version of its value. `fields` overrides default fields of the value."""
+    """Encode an offset commit.
+
+    Args:
+        version: version of the record's value.
+        key_version: version of the record's key.
+        fields: fields of the value that differ from the defaults.
+    """
     defaults = {"offset": 10**12 + 3, "metadata": "", "commitTimestamp": COMMIT_TIME, "topicId": None}
     value = {"leaderEpoch": 7, "expireTimestamp": -1} | defaults | fields
     if version < 4 or value["topicId"] is None:
@@ -54,7 +60,7 @@ def write_file(folder: Path, name: str, records: list[Record], first_offset: int
 
 
 def ignore(_: object) -> None:
-    """Do nothing. It is used as the gold job, or as a progress callback."""
+    """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
 def check_decoded(
@@ -63,7 +69,8 @@ def check_decoded(
     """Assert that a record is in the right silver table, with the same values as `kgtui.protocol.records` decodes.
 
     Args:
-        tables: rows by table name and position (partition and offset) of the record.
+        position: partition and offset of the record, or only its offset; the keys of the inner dicts in `tables`.
+        tables: for each silver table, by name, a dict of rows by position.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

@@ -1,4 +1,4 @@
-"""Build DataFrames of recorded tables from the few values that matter to a test.
+"""Build DataFrames of recorded tables for tests. Columns that a test does not set have default values.
 
 Times are given in seconds after `START`.
 """
@@ -46,7 +46,7 @@ def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) 
 
 @dataclass
 class RecordedTables:
-    """Rows of recorded tables, added poll by poll."""
+    """Collect rows of recorded tables. `poll` adds a poll, and the other methods add rows to the latest poll."""
 
     polls: list[dict[str, Any]] = field(default_factory=list)
     groups: list[dict[str, Any]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class RecordedTables:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """Add a poll. Rows that are added after it belong to this poll. The first poll is a keyframe."""
+        """Add a poll. The first poll is always a keyframe."""
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
             gap = gap or (None if self.polls else "the recording begins")

@@ -25,11 +25,11 @@ RETENTION = 3_600.0
 """Retention of the recorded topic, in seconds."""
 
 GROUPS = ("orders.paid", "[/foo]", "a\nb", "caf\udce9", "shared")
-"""Ids of the recorded groups, some with characters that need escaping; `[/foo]` never commits."""
+"""Ids of the recorded groups. Some contain characters that need escaping. The offsets of `[/foo]` never change."""
 
 
 class Cluster:
-    """Groups that read a topic of three partitions at random speeds."""
+    """Simulated cluster with groups that read a topic of three partitions at random speeds."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -83,7 +83,7 @@ def record_seven_minutes(lake: Path) -> None:
 
 
 def write_records(folder: Path) -> None:
-    """Write files of records of all types, about groups that are not in the recording."""
+    """Write files with records of all types. The groups of these records are not in the recording."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
         records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]

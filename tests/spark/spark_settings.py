@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Tests have long query plans and few rows. Compiling each stage, and optimizing the plan again after each stage,
-    # would take most of the time, so both are off.
+    # Tests have long query plans and few rows. Code generation and adaptive execution would take most of the time, so
+    # they are off.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -26,13 +26,13 @@ SMALL_JOBS = {
 
 
 def _java_options(*flags: str) -> dict[str, str]:
-    """Return a Spark option that adds flags to the flags that kgtui already passes to the JVM."""
+    """Return Spark's option for JVM flags: the flags that kgtui always passes, followed by `flags`."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers take half of the CPU time. With thresholds five times as high, the
-# optimizing compiler compiles fewer methods.
+# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds are five times the defaults, so
+# that the optimizing compiler compiles fewer methods.
 LONG_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=25000",

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Record which members joined or left between `before` and `present`; in a keyframe, all members in `present`.
+    """Add rows of `members` to the latest poll: all members in a keyframe, else members that joined or left.
 
-    Each character of `present` and `before` is a member id.
+    Args:
+        present: members at this poll. Each character is a member id.
+        before: members at the poll before.
     """
     keyframe = tables.polls[-1]["poll"] == tables.keyframe
     for name in sorted(set(present) | set(before)):
@@ -27,13 +29,13 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_recorded_and_decoded_rebalances_are_counted_per_hour(spark: SparkSession) -> None:
+def test_churn_counts_rebalances_of_both_sources_per_hour(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}
     state, present = "Stable", ""
     for second in range(0, 7_200, 300):
-        if second == 5_100:  # changes across this gap are not counted
+        if second == 5_100:  # after a gap, so that this change of group `flaps` must not be counted
             tables.poll(second, keyframe=True, gap="no poll for 600 s")
             tables.group("flaps", "Empty", group_epoch=99)
             tables.group("quiet")

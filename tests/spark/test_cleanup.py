@@ -1,4 +1,4 @@
-"""Gold `cleanup`: unused groups and families are found in recordings, in decoded records, and in both together."""
+"""Gold `cleanup`: unused groups and families are found with recordings, with decoded records, or with both."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ COLUMNS = (
 def silver_tables(
     spark: SparkSession, commits: list[tuple[Any, ...]], events: list[tuple[Any, ...]]
 ) -> tuple[DataFrame, DataFrame]:
-    """Return `commits` and `group_events`, with records in the order of the lists.
+    """Return the tables `commits` and `group_events`. The offset of a record is its index in its list.
+
+    Times are in days after `START`.
 
     Args:
-        commits: tuples (group, offset, time in days).
-        events: tuples (group, type, about, member id, members, tombstone, time in days).
+        commits: tuples (group, offset, time).
+        events: tuples (group, type, about, member id, number of members, whether it is a tombstone, time).
     """
 
     def place(number: int, day: float) -> dict[str, Any]:
@@ -50,11 +52,11 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity` for one day that ends at a time in days."""
+    """Return the argument `days` of `decoded_activity` for one day. `day` is the end time, in days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_unused_groups_and_families_are_found_in_both_sources(spark: SparkSession) -> None:
+def test_cleanup_lists_unused_groups_and_families_from_both_sources(spark: SparkSession) -> None:
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -69,7 +71,7 @@ def test_unused_groups_and_families_are_found_in_both_sources(spark: SparkSessio
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Both inputs of `cleanup` are checkpointed, because the gold job also checkpoints them.
+    # Both inputs of `cleanup` are checkpointed, as in the gold job.
     recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
@@ -87,7 +89,7 @@ def test_unused_groups_and_families_are_found_in_both_sources(spark: SparkSessio
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_unused_groups_are_found_without_a_recording(spark: SparkSession) -> None:
+def test_cleanup_lists_unused_groups_without_a_recording(spark: SparkSession) -> None:
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),
@@ -114,7 +116,7 @@ def test_unused_groups_are_found_without_a_recording(spark: SparkSession) -> Non
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_family_of_a_group_is_the_same_as_in_the_tree(spark: SparkSession) -> None:
+def test_spark_computes_the_same_group_families_as_the_tree(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",

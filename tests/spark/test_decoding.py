@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def commits() -> list[Record]:
-    """Return commits of all versions, with ordinary and with extreme values, and tombstones of some of them."""
+    """Return commits of all versions with ordinary and extreme values, and tombstones with the keys of some commits."""
     records = [commit(version) for version in range(5)] + [commit(0, key_version=0)]
     for version in range(5):
         records += [
@@ -42,16 +42,17 @@ def commits() -> list[Record]:
         ]
     records += [commit(1, expireTimestamp=time) for time in (0, COMMIT_TIME, 253_402_300_800_000, -2)]
     records += [commit(4, topicId=UUID(int=3**80), metadata=text) for text in ("", "m")]
-    records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]  # their base64 has `-` and `_`
+    # in URL-safe base64, these topic ids contain `-` and `_`
+    records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    records.append((key, value[:-1] + b"\0"))  # a topic id of zeros means that there is none
+    records.append((key, value[:-1] + b"\0"))  # changes topic id 1 to 0, which means that there is no topic id
     return records + [(key, None) for key, _ in records[::3]]
 
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """Records of all types and versions, and damaged copies of half of them."""
+    """Records of all types and versions, and damaged copies of every second record."""
     random = Random(4)
     valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
@@ -87,7 +88,7 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 def test_every_record_is_decoded_into_exactly_one_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
-    for _ in range(2):  # the same batch again, as in the next run after a killed one
+    for _ in range(2):  # twice, because a run that continues after a killed run decodes the same batch again
         decode_batch(str(lake.folder.path), "query", batch, 0)
     rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}
     by_offset = {name: {row.record_offset: row for row in found} for name, found in rows.items()}

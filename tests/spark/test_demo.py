@@ -1,4 +1,4 @@
-"""`kgtui pipeline demo`: the pipeline finds every simulated incident, with the right group and kind of finding."""
+"""`kgtui pipeline demo`: the pipeline finds every incident in the simulated history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END = 20_404 * 86_400.0 + 15 * 3_600
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_all_incidents_of_the_demo_are_found(lake: SparkLake) -> None:
+def test_pipeline_finds_all_incidents_of_the_demo(lake: SparkLake) -> None:
     path = lake.folder.path
     asyncio.run(record_history(str(path), DemoHistory(days=3.25, interval=900.0, until=END), ignore))
     update_gold(lake)
@@ -47,5 +47,6 @@ def test_all_incidents_of_the_demo_are_found(lake: SparkLake) -> None:
     episodes = {episode.group: episode for episode in build_report(path, END).episodes}
     stopped = episodes["orders.archive"]
     assert not stopped.ongoing, "the group stopped for four hours and has caught up since"
-    # The verdict STOP needs a full window without commits, which takes 2¼ hours with a poll every 15 minutes.
+    # The group stopped for four hours. STOP needs a window without commits, which takes 2¼ hours with a poll every 15
+    # minutes, so less than two hours remain.
     assert 1 < (stopped.until - stopped.since) / 3_600 < 2

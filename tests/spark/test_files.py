@@ -1,4 +1,4 @@
-"""Records from files are ingested and decoded once, even if files overlap or checkpoints are lost."""
+"""Each record is ingested from files and decoded once, even if files overlap or checkpoints are deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row_counts(lake: SparkLake) -> dict[str, int]:
     return {table.name: lake.read(table).count() for table in (COORDINATOR_RECORDS, COMMITS, GROUP_EVENTS, QUARANTINE)}
 
 
-def test_overlapping_files_and_lost_checkpoints_give_no_duplicates(lake: SparkLake, tmp_path: Path) -> None:
+def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicates(lake: SparkLake, tmp_path: Path) -> None:
     folder = tmp_path / "records"
     first: list[Record] = [commit(4, f"g{number}") for number in range(40)] + [(b"\x00\x63?", b"")]
     write_file(folder, "a.parquet", first)

@@ -17,17 +17,21 @@ if TYPE_CHECKING:
 
 
 def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """Return a row of `lag` for a group, or for partition 0 of a topic; `steady` is `steady_since` in seconds."""
+    """Return a row of `lag` for partition 0 of a topic, or for the whole group if `topic` is None.
+
+    Args:
+        steady: value of `steady_since`, in seconds after `START`.
+    """
     start = at(60 * minute)
     times = {"day": start.date(), "minute": start, "covered_from": start, "covered_to": start + timedelta(seconds=50)}
     row = {"group": group, "topic": topic, "partition": None if topic is None else 0, "source": "recorded"}
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_forecast_says_when_lag_is_drained_and_what_expires_first(spark: SparkSession) -> None:
+def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # The lag of group `drains` falls by 5 records per second. It does so only after a gap at minute 30.
+        # The lag of group `drains` falls by 5 records per second after a gap at minute 30.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
@@ -63,13 +67,13 @@ def test_forecast_says_when_lag_is_drained_and_what_expires_first(spark: SparkSe
 
 
 def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = None) -> dict[str, Any]:
-    """Return a row of `baseline` for an earlier hour."""
+    """Return a row of `baseline` for the hour that began `hours_ago` hours before `START`."""
     hour = at(-3_600 * hours_ago)
     values = {"lag": float(lag), "rate_in": rate}
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_compares_with_hours_of_weeks_or_else_of_days(spark: SparkSession) -> None:
+def test_baseline_compares_weeks_or_else_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

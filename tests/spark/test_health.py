@@ -38,7 +38,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the window of commits of a random consumer, and the time (ms) at which to judge it."""
+    """Return the window of commits of a random consumer, and the time (ms) for which its status is computed."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -81,7 +81,7 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the reads of a time span in the form that the model judges."""
+        """Return the reads from `since` to `until` as samples, from which the model computes a verdict."""
         return [
             Sample(ms(time), row.position, row.log_end, row.log_start, row.lag)
             for time, row in self.reads
@@ -111,10 +111,11 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
 
 
 def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str | None]]) -> RecordedTables:
-    """Record histories as the recorder does: changed rows, and all rows in keyframes.
+    """Record histories as the recorder does: all rows at a keyframe, else only changed rows.
 
     Args:
-        polls: time in seconds, whether the poll is a keyframe, and the reason of the gap before it, if any.
+        polls: for each poll, its time in seconds, whether it is a keyframe, and the reason of the gap before it, or
+            None if there is no gap.
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -156,7 +157,7 @@ def test_verdicts_on_random_recordings_equal_the_model(spark: SparkSession) -> N
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    continue  # recordings cannot decide WARN for share partitions
+                    continue  # not compared, because a recording is not enough to decide WARN for share partitions
             else:
                 verdict, details = judge_observed(row, samples, watching)
             undecided = [one.status.value for one in details.undecided if one.why == ""]
@@ -174,7 +175,7 @@ def test_verdicts_on_random_recordings_equal_the_model(spark: SparkSession) -> N
 
 @dataclass
 class Consumer:
-    """A consumer of one partition, with all its commits as rows of silver `commits`."""
+    """Simulate a consumer of one partition, and collect its commits as rows of silver `commits`."""
 
     ring: CommitRing = field(default_factory=CommitRing)
     commits: list[dict[str, Any]] = field(default_factory=list)
@@ -191,7 +192,12 @@ class Consumer:
         self.ring.log_end(self.ends[-1])
 
     def commit(self, seconds: float, number: int, *, tombstone: bool) -> None:
-        """Commit the current offset of partition `number`, or write a tombstone, which deletes its commits."""
+        """Commit the current offset, or write a tombstone, which deletes the consumer's offset.
+
+        Args:
+            seconds: time of the commit, after `START`.
+            number: number of the consumer's partition.
+        """
         time, offset = at(seconds), None if tombstone else self.offset
         row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if tombstone else time}
         self.commits.append({"group": "g", "topic": "t", "partition": number, "offset": offset, **row})
@@ -206,8 +212,8 @@ class Consumer:
 def test_verdicts_on_random_silver_commits_equal_the_model(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # Of each consumer: maximum number of records written per poll, maximum number of records read per commit, and
-    # number of the poll after which the consumer stops.
+    # For each consumer: the maximum number of records that are written between two polls, the maximum number of records
+    # that it reads before a commit, and the number of the poll at which it stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)
@@ -241,7 +247,7 @@ def test_verdicts_on_random_silver_commits_equal_the_model(spark: SparkSession) 
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def test_group_row_has_worst_status_and_when_it_began(spark: SparkSession) -> None:
+def test_group_row_has_worst_status_and_bad_since(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

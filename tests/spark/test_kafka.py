@@ -1,4 +1,4 @@
-"""From real brokers, Spark reads the same records of `__consumer_offsets` as a consumer, and no password is leaked."""
+"""With real brokers, Spark reads the same records of `__consumer_offsets` as a consumer, and leaks no password."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord
 
 
 def topic_records(frame: DataFrame) -> list[TopicRecord]:
-    """Convert the rows of a source to the type of record that the consumer in these tests returns."""
+    """Convert rows that Spark has read to `TopicRecord`, the type of the records that a consumer has read."""
     return [
         TopicRecord(
             row.partition,
@@ -106,7 +106,7 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
-    # Groups commit all the time, so the later of the two reads contains all records of the earlier one, maybe more.
+    # Groups commit all the time, so one of the two reads may contain newer records, but no record may be missing.
     assert len(consumed) > 50
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
@@ -146,18 +146,18 @@ def quiet_cluster(broker_431: Cluster) -> Cluster:
     return broker_431
 
 
-def test_reading_no_record_of_a_topic_with_records_fails(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_run_fails_if_spark_reads_none_of_the_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
-    for _ in range(2):  # the second run must not succeed because it finds nothing new
+    for _ in range(2):  # the second run has no new records to read, but must fail as well
         with pytest.raises(SourceError, match="did not see"):
             run_once(lake, Sources(topic=topic), ignore, ignore)
     with pytest.raises(SourceError, match="did not see"):
         run_continuously(lake, Sources(topic=topic), ignore, ignore, interval=0.5)
 
 
-def test_continuous_run_reads_commits_made_while_it_runs(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("watched", {("quiet", 0): 1})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
 

@@ -1,4 +1,4 @@
-"""Runs that are killed and started again give the same tables as an uninterrupted run, also through Spark Connect."""
+"""Runs that are killed and started again write the same tables as a complete run, with and without Spark Connect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def all_rows(lake: SparkLake) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
-def test_killed_runs_are_continued_without_loss_or_duplicates(
+def test_restart_after_kills_neither_loses_nor_duplicates_rows(
     spark: SparkSession, background_runs: BackgroundRuns, expected: dict[str, list[str]], kills: int
 ) -> None:
     lakes, killed = background_runs.killed(kills)

@@ -1,4 +1,4 @@
-"""Gold `lag`: lag, rates and time lag per minute are computed; values that are unknown are null."""
+"""Gold `lag`: lag, rates and time lag are computed per minute, and are null if they are unknown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = ("group", "minute", "lag", "rate_in", "partitions", "unknown", "members"
 
 
 def minute(number: int) -> object:
-    """Return the time at which a minute starts, by its number."""
+    """Return the time at which the minute with this number starts. Minute 0 starts at `START`."""
     return at(60 * number)
 
 
@@ -54,7 +54,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_row_has_state_at_last_poll_and_rates_since_minute_before(spark: SparkSession) -> None:
+def test_lag_is_from_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -79,7 +79,7 @@ def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    tables.poll(70, gap="no poll for 70 s")  # this poll after the gap is no keyframe, and saw no changes
+    tables.poll(70, gap="no poll for 70 s")  # the first poll after the gap is not a keyframe, and has no changed rows
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)
     tables.poll(400, keyframe=True, gap="recorder stopped")
@@ -126,7 +126,7 @@ def test_sums_are_null_if_offsets_could_not_be_read(spark: SparkSession) -> None
     assert_rows(spark, errors, [("t", 0, 6), ("t", 1, 29)])
 
 
-def test_recreated_topic_and_rows_of_unfinished_polls_are_handled(spark: SparkSession) -> None:
+def test_recreated_topic_has_no_rates_and_unfinished_polls_are_ignored(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")

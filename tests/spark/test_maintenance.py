@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def append(lake: SparkLake, first_offset: int, count: int) -> None:
-    """Append commits of different groups to the bronze table, as one file."""
+    """Append one file to the bronze table. Each of its records is a commit of another group."""
     offsets = [*range(first_offset, first_offset + count)]
     records = [commit(4, f"g{offset}") for offset in offsets]
     columns = [[NOON.date()] * count, [0] * count, offsets, [NOON] * count, *zip(*records, strict=True)]
@@ -40,7 +40,7 @@ def decode(lake: SparkLake) -> dict[str, int | None]:
     return {title: status.contents.rows for title, status in tables.items() if status.contents is not None}
 
 
-def test_query_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
+def test_decoding_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
     path = lake.folder.path
     append(lake, 0, 3)
     append(lake, 3, 3)

@@ -1,4 +1,4 @@
-"""Silver `rebalances` and the column `created`, computed from given rows of `group_events`."""
+"""Silver `rebalances`, and the column `created` of `group_events`, are computed from records of groups."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ def at(second: int) -> datetime:
 
 
 class GroupLog:
-    """Rows of `group_events` of one group, in the order of the log; offsets are multiples of ten."""
+    """Build rows of `group_events` for one group. Each row's offset is 10 higher than the offset of the row before."""
 
     def __init__(self, group: str, group_type: str) -> None:
         self.rows: list[dict[str, Any]] = []
         self._common = {"day": START.date(), "record_partition": 3, "group": group, "type": group_type, "record": "R"}
 
     def add(self, second: int, about: str, **values: Any) -> None:
-        """Add a record, by default not a tombstone."""
+        """Add a record, `second` seconds after `START`. It is a tombstone only if `values` says so."""
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
         self.rows.append(self._common | {"about": about, "tombstone": False} | place | values)
 
     def add_generation(self, second: int, epoch: int, assignment: dict[str, list[str]]) -> None:
-        """Add the record of a classic group after a rebalance; `assignment` is member id → partitions."""
+        """Add the record that a classic group's coordinator writes after a rebalance.
+
+        Args:
+            assignment: partitions by member id.
+        """
         self.add(
             second,
             "group",
@@ -62,7 +66,7 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})  # a new coordinator wrote the record again
+    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})  # no rebalance: a new coordinator wrote the record again
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})
     log.add(50, "group", tombstone=True)
@@ -93,7 +97,7 @@ def consumer_group() -> GroupLog:
 
 
 def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any) -> dict[str, Any]:
-    """Return an expected row; `values` are start, end, cause, joined, left, members and moved."""
+    """Return an expected row of `rebalances`. `values` are start, end, cause, joined, left, members and moved."""
     names = ("start", "end", "cause", "joined", "left", "members", "moved")
     place = {"day": START.date(), "record_partition": 3, "record_offset": offset, "group": group, "type": group_type}
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
@@ -116,7 +120,7 @@ def test_rebalances_have_times_cause_and_number_of_moved_partitions(spark: Spark
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_creation_is_unknown_if_earlier_records_may_be_compacted(spark: SparkSession) -> None:
+def test_created_is_null_if_earlier_records_may_be_compacted(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

@@ -16,14 +16,14 @@ _LISTEN = "0A"
 
 
 def listening_addresses(process: int) -> list[str]:
-    """Return the IP addresses that a process listens on, according to Linux."""
+    """Return the IP address of each TCP socket on which a process listens, according to Linux."""
     sockets = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()}
     addresses = []
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *rest = line.split()
             if state == _LISTEN and f"socket:[{rest[5]}]" in sockets:
-                data = bytes.fromhex(local.partition(":")[0])  # 32-bit words in little-endian order
+                data = bytes.fromhex(local.partition(":")[0])  # Linux prints 32-bit words in little-endian order
                 address = ip_address(b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4)))
                 mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
                 addresses.append(str(mapped or address))
@@ -35,7 +35,7 @@ def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
         assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
         return
     assert spark._jvm is not None
-    # At least the ports of the driver, the block manager and the Spark Connect server.
+    # There are at least three ports: of the driver, the block manager and the Spark Connect server.
     addresses = listening_addresses(spark._jvm.ProcessHandle.current().pid())
     assert len(addresses) >= 3
     assert set(addresses) <= {"127.0.0.1", "::1"}

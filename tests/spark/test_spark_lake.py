@@ -44,7 +44,7 @@ def test_rows_are_appended_once_and_merged_by_key(spark: SparkSession, lake: Spa
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_other_folders_and_newer_lakes_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_without_lake_and_newer_lakes_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):

@@ -1,4 +1,4 @@
-"""The gold job computes every gold table of the schema, and `lag` before the tables that are computed from it."""
+"""The gold job can compute every table in `GOLD`, and computes `lag` first, because other tables depend on it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from kgtui.lake.schemas.gold import GOLD, LAG
 from kgtui.pipeline.jobs.gold import BUILDERS
 
 
-def test_every_gold_table_has_a_builder() -> None:
+def test_every_gold_table_has_a_builder_and_lag_is_first() -> None:
     assert BUILDERS.keys() == set(GOLD)
     assert GOLD[0] == LAG

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
-    """Create a fake `JAVA_HOME` and return its path. Its program `java` prints a text to standard error and exits."""
+    """Create a fake `JAVA_HOME` and return its path.
+
+    Args:
+        home: path of the folder to create.
+        output: text that its program `java` prints to standard error.
+        code: exit code of this program.
+    """
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho '{output}' >&2\nexit {code}\n")
@@ -65,7 +71,7 @@ def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("", "says nothing$"),
     ],
 )
-def test_output_of_a_failing_java_is_quoted_without_options(
+def test_message_quotes_output_of_failing_java_without_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -126,7 +132,7 @@ def test_missing_or_matching_spark_home_is_accepted(monkeypatch: pytest.MonkeyPa
 
 
 def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark's own client would retry for ten minutes. The token in the URL is not printed."""
+    """Without the timeout, the Spark Connect client would retry for ten minutes. The message hides the URL's token."""
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
@@ -135,7 +141,7 @@ def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytes
 def test_connect_server_with_an_older_spark_is_rejected() -> None:
     requirements.check_server_version("4.2.3", "sc://spark")
     requirements.check_server_version("5.0.0-preview1", "sc://spark")
-    message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark is Spark 3\.5\.1"
+    message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark has 3\.5\.1"
     with pytest.raises(SparkError, match=message):
         requirements.check_server_version("3.5.1", "sc://spark;token=S3cret")
 
@@ -151,7 +157,11 @@ def test_invalid_connect_url_is_rejected(url: str) -> None:
 
 @pytest.fixture
 def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Simulate a machine without jars, and return a folder. Its subfolder `maven` is the Maven repository."""
+    """Simulate a machine without jars.
+
+    Returns:
+        Folder with the subfolders `maven` for the Maven repository and `cache` for kgtui's cache.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(requirements.JARS_VARIABLE, raising=False)
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, (tmp_path / "maven").as_uri())
@@ -159,7 +169,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a jar with a content into the Maven repository. The jar's expected checksum is that of the bytes `b"jar"`."""
+    """Put a jar into the Maven repository. The checksum is correct only if `content` is `b"jar"`."""
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
     file.parent.mkdir(parents=True)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class FakeQuery:
-    """A streaming query without Spark.
+    """Imitation of a streaming query without Spark.
 
     Args:
-        has_ended: called by `awaitTermination`; returns whether the query has ended, or raises.
-        progress: progress of its newest batch; None without any batch.
+        has_ended: called by `awaitTermination`. It returns whether the query has ended, or raises the query's error.
+        progress: progress report of the query's newest batch; None if it has no batch.
     """
 
     def __init__(self, has_ended: Callable[[], bool], progress: Any = None) -> None:
@@ -57,7 +57,7 @@ def progress(rows: int, end_offsets: str) -> dict[str, Any]:
 
 
 def ignore(_: object) -> None:
-    """Do nothing. It is used as the gold job, or as a progress callback."""
+    """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
 def test_query_that_has_ended_is_not_stopped() -> None:
@@ -77,7 +77,7 @@ def test_interrupted_query_is_stopped_from_another_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """A function that replaces the queries of the bronze and silver jobs with its arguments, and returns these."""
+    """Function that makes the bronze and silver jobs use the given fake queries, and returns these queries."""
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
@@ -89,7 +89,7 @@ def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any,
 
 
 class FakeLake:
-    """A lake in which every table exists."""
+    """Imitation of a lake in which every table exists."""
 
     def exists(self, _: object) -> bool:
         return True
@@ -100,7 +100,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
     run.run_continuously(lake, sources, make_gold, ignore, interval=0.01)
 
 
-def test_gold_is_updated_in_every_round(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+def test_continuous_run_updates_gold_in_every_round(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
     rounds = iter((False, False, False, False))
 
     def has_ended() -> bool:
@@ -120,7 +120,7 @@ def test_all_queries_are_stopped_when_one_fails(replace_queries: Callable[..., t
     assert len(topic.stopped_in) == len(silver.stopped_in) == 1
 
 
-def test_continuous_run_fails_if_it_reads_nothing_of_a_topic(
+def test_continuous_run_fails_if_it_reads_no_partition(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))

@@ -1,4 +1,4 @@
-"""`session`: options are redacted, code is sent to executors, and the JVM is stopped and its output filtered."""
+"""`session`: secrets are redacted, code is packed for executors, and the JVM is stopped and its output filtered."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_shipped_code_decodes_records_without_kgtuis_libraries(tmp_path: Path) -
 
 
 class FailingSession:
-    """A session whose JVM is already gone, so that it cannot be stopped."""
+    """Session that cannot be stopped because its JVM has already exited."""
 
     def stop(self) -> None:
         raise ConnectionRefusedError
@@ -123,11 +123,13 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""Program that writes noise and errors to standard error. It writes lines in pieces, some after the context has ended.
+"""Program that writes to standard error both lines that users must not see and errors.
+
+One line is written in pieces. The last text is written after the end of the context `filtered_jvm_stderr`.
 """
 
 
-def test_only_noise_is_removed_from_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+def test_only_known_noise_of_the_jvm_is_removed_from_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     before = set(threading.enumerate())
     with filtered_jvm_stderr():
         program = subprocess.Popen([sys.executable, "-c", NOISY_PROGRAM], stdin=subprocess.PIPE)

@@ -39,7 +39,7 @@ def test_lost_connection_means_that_the_jvm_has_exited() -> None:
     assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
-def test_other_exceptions_are_not_translated() -> None:
+def test_exceptions_not_caused_by_spark_are_not_translated() -> None:
     with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError
 
