@@ -87,7 +87,7 @@ def test_history_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> None:
 
 
 def test_history_log_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
-    """After `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
+    """After the keys `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
     app = app_with_history(tmp_path, theme="kgtui-ansi")
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
 

@@ -224,7 +224,7 @@ def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, 
 
 
 def test_unavailable_key_shows_the_reason(shows: Callable[..., bool]) -> None:
-    """After `d` on a Stable group, a notification says what to do first."""
+    """After the key `d` on a Stable group, a notification says what to do first."""
     assert shows(sample_snapshot(), (100, 30), "n", "n", "d")
 
 

@@ -218,8 +218,8 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # The worker has a description, because Textual would otherwise make one from the arguments of each call. Formatting
-    # a snapshot takes long.
+    # The worker has a description, because Textual would otherwise make one from the arguments of each call, which takes
+    # long for a snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -365,7 +365,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return the text in place of missing data of a group: access denied, could not be read, or not read yet."""
+    """Return the text that replaces missing data of a group: access denied, could not be read, or not read yet."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)

@@ -1,4 +1,4 @@
-"""Cells: the pieces of text that panes consist of before they are drawn. Each cell has a role, which gives its color.
+"""Cells: the pieces of text from which panes are drawn. Each cell has a role, which gives its color.
 
 A role is the name of a theme variable `$kg-…` without the `$`; the empty role is the normal text color. Because the
 text of a cell may come from the cluster, `kgtui.tui.text` makes its control characters visible before the cell is

@@ -48,7 +48,7 @@ class ConfigRow:
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
     """Return one row per configuration, sorted by name in three parts.
 
-    Configurations that are set for this group come first, then the others of its group type, then those of other types.
+    Configurations that are set for this group come first, then other ones for its group type, then ones for other types.
     """
     rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
     return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))

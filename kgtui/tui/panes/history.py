@@ -265,7 +265,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
 
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of members that joined, and of members that left, that the detail area lists by name per change."""
+"""For one change, the detail area names at most this many members that joined, and as many members that left."""
 
 
 def _role(change: Change) -> str:

@@ -62,7 +62,7 @@ class MembersPane(Pane):
 
 
 def members_summary(description: GroupDescription) -> list[PaneLine]:
-    """Return the parts of the summary above the table: members and hosts, and how many are behind, idle or classic."""
+    """Return the parts of the summary above the table, such as the numbers of members, hosts and idle members."""
     members = description.members
     if members is None:
         return [(Cell("the broker withheld the members", WARN),)]

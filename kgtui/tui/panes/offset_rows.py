@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class OffsetRow(NamedTuple):
-    """The row of a partition, or the row with the total of a topic, whose `partition` is −1.
+    """The row of a partition, or the row with the total of a topic. In the row of a topic, `partition` is −1.
 
     This class is a named tuple, because thousands of rows are created at every refresh and tuples are created faster.
 
@@ -154,7 +154,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function that returns the sort key of a row in a column; the key None sorts last."""
+    """Return a function that returns the sort key of a row for a column. Rows with the key None come last."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}

@@ -19,5 +19,5 @@ deleted.
 | A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
 
-Of kgtui, this package imports only `config`, `errors` and `output`.
+From kgtui, this package imports only `config`, `errors` and `output`.
 """

@@ -2,8 +2,8 @@
 
 - `grouping` puts the groups of a snapshot under nodes, and sums up the lag of each node
 - `sorting` sorts the groups of a node
-- `layout` filters, groups and sorts a snapshot, and knows which row shows which node or group
-- `model` keeps the open nodes, the marked groups and the cursor from one snapshot to the next
+- `layout` maps each row to the node or group that it shows, and each node or group to its row
+- `model` filters, groups and sorts each snapshot, and keeps open nodes, marks and cursor from one to the next
 - `rows` composes the text of a row
 - `renderer` draws the rows on the screen
 - `widget` is the tree's widget, which handles keys and the mouse

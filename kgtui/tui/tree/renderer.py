@@ -88,8 +88,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # What was last drawn in each line of the widget. The keys are line numbers of the widget, not numbers of rows,
-        # because a row moves to another line when rows are inserted above it.
+        # The content that was last drawn in each line of the widget. The keys are line numbers of the widget, not row
+        # numbers, because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -138,7 +138,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=row - height + 1, animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Post `ViewChanged` if other groups are visible after scrolling."""
+        """Post `ViewChanged` if other groups than before are visible after scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._post_view_change()
@@ -191,7 +191,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Shift the record of what is drawn in each line when the drawn lines move, because the tree is scrolled."""
+        """Move the cached lines, and the record of what is drawn in each line, after the tree was scrolled."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

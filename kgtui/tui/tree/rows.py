@@ -49,7 +49,7 @@ class TreeRow:
         age: age of the data, in seconds, if the data is old; None if it is current.
         fault: whether some data of the group could not be read.
         verdict: health verdict `WARN` or `ERR`; empty if the group is OK or has no verdict yet.
-        verdict_stale: whether the last read that the verdict is based on is old.
+        verdict_stale: whether the data that the verdict is based on is old.
     """
 
     group: str

@@ -164,7 +164,7 @@ def test_partition_with_lost_records_has_a_note_and_lead_zero() -> None:
     assert offset_rows.is_lagging(lost)
 
 
-def test_unknown_lag_shows_its_reason_as_note_and_marks() -> None:
+def test_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
         f"{row.topic}-{row.partition}": [

@@ -261,7 +261,7 @@ async def test_canary_scroll_view_creates_a_scroll_bar_of_textuals_class() -> No
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_is_started_by_the_app() -> None:
+async def test_scroll_bar_of_a_line_view_runs_as_a_widget() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar
