@@ -218,7 +218,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # The worker has a description, because Textual would otherwise make one from the arguments of each call, which takes
+    # The worker has a description, because Textual would otherwise make one from the arguments of each call. This takes
     # long for a snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:

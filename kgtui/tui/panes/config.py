@@ -46,9 +46,10 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration, sorted by name in three parts.
+    """Return one row per configuration, in three parts that are each sorted by name.
 
-    Configurations that are set for this group come first, then other ones for its group type, then ones for other types.
+    The parts are configurations that are set for this group, other configurations of its group type, and configurations
+    of other group types.
     """
     rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
     return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
