@@ -244,8 +244,8 @@ def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
 
 
 def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_path: Path) -> None:
-    """A star marks the open cluster. Each cluster has its name and environment on its color, the name of the color,
-    whether it is read-only, and its addresses.
+    """A star marks the open cluster. Each cluster has its name and environment on a background in its color, the name
+    of the color, whether it is read-only, and its addresses.
     """
 
     async def another(name: str) -> Session:

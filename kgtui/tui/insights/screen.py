@@ -68,7 +68,7 @@ class FindingText(TextLines):
         self._row: FindingRow | None = None
 
     def show(self, row: FindingRow | None) -> None:
-        """Show the description of a finding; None for no finding."""
+        """Show the description of a finding. With None, the text is empty."""
         self._row = row
         self._write()
 
