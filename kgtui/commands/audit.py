@@ -27,9 +27,9 @@ _COLUMNS = [
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui audit`."""
-    from kgtui.commands.parser import add_format_option
+    from kgtui.commands.parser import add_format_option, group_id
 
-    parser.add_argument("--group", metavar="NAME", help="only actions on the group with exactly this id")
+    parser.add_argument("--group", type=group_id, metavar="NAME", help="only actions on the group with exactly this id")
     parser.add_argument("--unfinished", action="store_true", help="only actions whose outcome is not known yet")
     add_format_option(parser, "table", "json")
 

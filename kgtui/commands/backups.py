@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui backups`."""
-    from kgtui.commands.parser import add_format_option
+    from kgtui.commands.parser import add_format_option, group_id
 
     parser.add_argument("backup", nargs="?", metavar="FILE", help="backup to show in full: its file name or path")
-    parser.add_argument("--group", metavar="NAME", help="only backups of the group with exactly this id")
+    parser.add_argument("--group", type=group_id, metavar="NAME", help="only backups of the group with exactly this id")
     add_format_option(parser, "table", "json")
 
 

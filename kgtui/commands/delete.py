@@ -38,7 +38,7 @@ _SECOND_CONFIRMATION = "irreversible"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui delete`."""
-    from kgtui.commands.parser import add_format_option
+    from kgtui.commands.parser import add_format_option, group_id
 
     parser.epilog = (
         "Deletes only groups that the describe RPC of their type reports as Empty, each after a backup of its\n"
@@ -50,7 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
     )
     parser.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="id of a group to delete; may be repeated"
+        "--group",
+        action="append",
+        default=[],
+        type=group_id,
+        metavar="NAME",
+        help="id of a group to delete; may be repeated",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests; send nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needs --expect")

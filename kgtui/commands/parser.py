@@ -56,8 +56,8 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # Arguments without a type name a cluster, a file, a folder or a group. If a script passes the empty value of an
-        # unset variable, no default may be used instead. Filters have the type `str`, because they may be empty.
+        # Arguments without a type name a cluster, a file or a folder. If a script passes the empty value of an unset
+        # variable, no default may be used instead. Filters have the type `str`, because they may be empty.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
@@ -106,6 +106,13 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`. Without this override, argparse would print the usage and exit."""
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def group_id(text: str) -> str:
+    """Return a group id from the command line. Raise `ArgumentTypeError` if it is empty; it may be a blank."""
+    if not text:
+        raise argparse.ArgumentTypeError("the value is empty")
+    return text
 
 
 def _not_empty(text: str) -> str:

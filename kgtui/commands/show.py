@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui show`."""
-    from kgtui.commands.parser import add_format_option, add_lake_options
+    from kgtui.commands.parser import add_format_option, add_lake_options, group_id
 
     add_lake_options(parser)
-    parser.add_argument("groups", nargs="+", metavar="GROUP", help="id of a group to show")
+    parser.add_argument("groups", nargs="+", type=group_id, metavar="GROUP", help="id of a group to show")
     add_format_option(parser, "table", "json", "csv", "wide")
 
 

@@ -266,6 +266,7 @@ def test_unknown_option_names_the_help_of_its_command(
         ["ls", "--command-config", " "],
         ["ls", "--lake", ""],
         ["show", ""],
+        ["delete", "--group", ""],
         ["record", ""],
         ["replay", "lake", "--at", ""],
         ["pipeline", "run", "--lake", ""],
@@ -285,6 +286,11 @@ def test_an_empty_variable_is_rejected(
     monkeypatch.setenv(name, " ")
     assert cli.main(["ls"]) == 2
     assert f"{name} is set, but its value is empty" in capsys.readouterr().err
+
+
+def test_a_group_id_may_consist_of_one_blank() -> None:
+    assert parser.parse_args(["show", " "]).groups == [" "]
+    assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
 
 def test_an_empty_filter_matches_all_groups() -> None:
