@@ -46,7 +46,7 @@ EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time between two checks that the terminal still exists, in seconds.
 
-The checks are needed because a process without a controlling terminal gets no signal when its terminal closes.
+The checks are needed because a process that has no controlling terminal gets no signal when the terminal closes.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0

@@ -102,7 +102,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by seconds of recorded time, skipping gaps. Return False at the end of the recording."""
+        """Move forward by a number of recorded seconds, skipping gaps. Return False at the end of the recording."""
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
@@ -194,7 +194,7 @@ class Session:
         open_demo: starts the demo cluster and opens a session on it; None if the demo is not offered.
         failed_attempts: `(address, reason)` of each address that did not answer before the start screen appeared.
         clusters: the configured clusters, to which the user can switch.
-        open_cluster: opens a session on the cluster with a name of `clusters`, even if no broker answers. Raises
+        open_cluster: opens a session on the cluster of `clusters` with a name, even if no broker answers. Raises
             `KgtuiError` if the configuration of the cluster is invalid. None if there is no cluster to switch to.
         close: closes the connections of the session after the app has switched to another session.
         replay_position: position in the recording that the session replays; None on a live cluster.

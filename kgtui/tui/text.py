@@ -253,7 +253,7 @@ def lag(value: int | None, unknown: int = 0) -> str:
 def percent_of(part: int, whole: int) -> str:
     """Format a fraction as a percentage, such as `96%`.
 
-    It is rounded to `100%` or `0%` only if `part` is exactly the whole or nothing. If `whole` is 0, the result is `–`.
+    The result is `100%` only if `part` equals `whole`, and `0%` only if `part` is 0. It is `–` if `whole` is 0.
     """
     if whole <= 0:
         return marks().none

@@ -16,7 +16,7 @@ _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 )  # fmt: skip
-_PATIENCE = 120.0
+_PAGE_TIMEOUT = 120.0
 
 
 class Browser:
@@ -28,7 +28,7 @@ class Browser:
 
     def __init__(self, folder: Path) -> None:
         found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-        assert found is not None, "these tests need Chromium: tests/run installs it, or apt-get install chromium"
+        assert found is not None, "these tests need Chromium; install it with tests/run or apt-get install chromium"
         self._program = found
         self._folder = folder
         self._runs = 0
@@ -48,7 +48,7 @@ class Browser:
         profile = self._folder / f"profile-{self._runs}"
         profile.mkdir()
         command = [self._program, *_FLAGS, f"--user-data-dir={profile}", *words]
-        return subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE).stdout
+        return subprocess.run(command, check=True, capture_output=True, timeout=_PAGE_TIMEOUT).stdout
 
 
 def top_left_color(png: bytes) -> tuple[int, int, int]:

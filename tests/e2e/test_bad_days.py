@@ -1,4 +1,4 @@
-"""Brokers that stop, stall, answer slowly or refuse, as a user at the screen sees them."""
+"""Tests of what the screen shows while brokers stop, hang, respond slowly or refuse requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from kgtui.simulator import SimulatorProcess
 
-PATIENCE = 30.0
+FAULT_TIMEOUT = 30.0
 """Maximum time, in seconds, until the screen shows a fault or a recovery.
 
-A broker has ten seconds to answer, and a broker that failed is polled less often.
+A request to a broker times out after ten seconds, and a broker that failed is polled less often.
 """
 
 
@@ -45,7 +45,7 @@ def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
     ui_of_module.restore_start_state()
     yield ui_of_module
     cluster_with_faults.control("clear")
-    ui_of_module.wait_until_complete(PATIENCE)
+    ui_of_module.wait_until_complete(FAULT_TIMEOUT)
 
 
 def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
@@ -55,13 +55,13 @@ def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: 
     """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
-    screen = ui.terminal.wait_for("broker 4: no answer for", PATIENCE)
+    screen = ui.terminal.wait_for("broker 4: no answer for", FAULT_TIMEOUT)
     assert "brokers 4/5" in screen
     assert "LIVE" in screen
     assert "groups are as of" in screen or "group is as of" in screen
     assert names_shown(screen) & before
     cluster_with_faults.control("clear")
-    ui.terminal.wait_until_gone("broker 4: no answer", PATIENCE)
+    ui.terminal.wait_until_gone("broker 4: no answer", FAULT_TIMEOUT)
 
 
 def test_slow_broker_does_not_delay_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
@@ -78,11 +78,11 @@ def test_groups_of_a_stopped_broker_stay_in_the_tree(ui: Ui, cluster_with_faults
     """Other brokers take over the groups of the stopped broker until it returns."""
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
-    ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, PATIENCE)
+    ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
     # The key `r` polls the metadata now. Otherwise kgtui would notice only at its next poll that the broker is back.
     ui.terminal.keys("r")
-    screen = ui.terminal.wait_for("brokers 5/5", PATIENCE)
+    screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups
 
 
@@ -96,14 +96,14 @@ def test_damaged_responses_are_retried(ui: Ui, cluster_with_faults: SimulatorPro
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)
     served = cluster_with_faults.control("stats")["requests"]["1"]
-    ui.terminal.wait_for(lambda _: cluster_with_faults.control("stats")["requests"]["1"] > served + 8, PATIENCE)
-    ui.wait_until_complete(PATIENCE)
+    ui.terminal.wait_for(lambda _: cluster_with_faults.control("stats")["requests"]["1"] > served + 8, FAULT_TIMEOUT)
+    ui.wait_until_complete(FAULT_TIMEOUT)
 
 
 def test_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     ui.select("iot.aggregate")
     cluster_with_faults.control("forbid_groups", patterns=["iot.*"])
-    ui.terminal.wait_for("DESCRIBE", PATIENCE)
+    ui.terminal.wait_for("DESCRIBE", FAULT_TIMEOUT)
     ui.terminal.keys("e")
     screen = ui.terminal.wait_for("esc closes")
     assert "GROUP_AUTHORIZATION_FAILED" in screen
@@ -118,18 +118,18 @@ def test_empty_list_of_groups_names_the_missing_permission(ui: Ui, cluster_with_
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
     ui.terminal.keys("r")
-    screen = ui.terminal.wait_for("no group that this user may see", PATIENCE)
+    screen = ui.terminal.wait_for("no group that this user may see", FAULT_TIMEOUT)
     assert "DESCRIBE" in screen
     cluster_with_faults.control("clear")
     ui.terminal.keys("r")
-    ui.terminal.wait_for("customers.sync", PATIENCE)
+    ui.terminal.wait_for("customers.sync", FAULT_TIMEOUT)
 
 
 def test_pane_still_shows_a_group_that_was_deleted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """The pane says that the group is no longer listed. No other group is selected in its place."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")
-    screen = ui.terminal.wait_for("no longer listed", PATIENCE)
+    screen = ui.terminal.wait_for("no longer listed", FAULT_TIMEOUT)
     assert "tmp-debug-anna" in screen
     ui.remove_filter()
     ui.terminal.keys("Home")
@@ -139,6 +139,6 @@ def test_offsets_pane_marks_commits_on_a_deleted_topic(ui: Ui, cluster_with_faul
     ui.select("search.index-blue")
     ui.pane("4", "search.documents")
     cluster_with_faults.control("delete_topic", name="search.documents")
-    ui.terminal.wait_for("topic deleted", PATIENCE)
+    ui.terminal.wait_for("topic deleted", FAULT_TIMEOUT)
     ui.pane("1", "described by")
     ui.remove_filter()

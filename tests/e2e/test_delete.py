@@ -28,7 +28,7 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     """The dialog shows what is lost and the path of the backup.
 
-    Afterwards, backup and audit log exist, and the group is gone.
+    Afterwards, backup and audit log exist, and the group is no longer listed.
     """
     terminal = ui.terminal
     group = EMPTY_GROUPS[terminal.size[0]]
@@ -65,7 +65,7 @@ def test_canceling_the_dialog_changes_nothing(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_live_group_is_refused_with_a_reason(ui: Ui) -> None:
+def test_delete_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("d")
     ui.terminal.wait_for("stop them first")

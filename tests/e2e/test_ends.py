@@ -1,4 +1,4 @@
-"""Every way in which the program can end restores the terminal and leaves no text on it."""
+"""Tests that the program restores the terminal and leaves no text on it, however it ends."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: Simul
 
 
 def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """While suspended, the program leaves a normal terminal. When it continues, it redraws the whole screen."""
+    """While the program is suspended, the shell can be used. When the program continues, it redraws the screen."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
     terminal.keys("C-z")

@@ -1,4 +1,4 @@
-"""Ids with control characters are displayed harmlessly and copied exactly."""
+"""Tests that ids with control characters are displayed in escaped form and copied exactly."""
 
 from __future__ import annotations
 

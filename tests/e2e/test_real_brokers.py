@@ -1,4 +1,4 @@
-"""The screen on real 4.3.1 brokers: live groups of every type, and users with few permissions."""
+"""Tests of the screen on real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
 
-PATIENCE = 30.0
+BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of the live groups to test, as keys of `Live`.
+"""Roles of the live groups to test; `live[role]` is the group with this role.
 
 Share and streams groups are not in this list, because the test finds them by their type.
 """
@@ -45,11 +45,11 @@ def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_
         assert re.search(
             rf"^ state .*{group.state}" if "▏" not in screen else rf"▏ state +. {group.state}", screen, re.M
         )
-        terminal.wait_for(re.compile(rf"▏ members +{group.members}\b").search, PATIENCE)
+        terminal.wait_for(re.compile(rf"▏ members +{group.members}\b").search, BROKER_TIMEOUT)
         if group.lag:
-            terminal.wait_for(re.compile(rf"▏ total +{group.lag:,}\b").search, PATIENCE)
+            terminal.wait_for(re.compile(rf"▏ total +{group.lag:,}\b").search, BROKER_TIMEOUT)
         terminal.keys("d")
-        terminal.wait_for("stop", PATIENCE)
+        terminal.wait_for("stop", BROKER_TIMEOUT)
         assert "To confirm, type the group id" not in terminal.screen()
         ui_on_real_broker.remove_filter()
 
@@ -64,7 +64,7 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
     terminal.wait_for("To confirm, type the group id")
     terminal.type("made-to-be-deleted")
     terminal.keys("Enter")
-    terminal.wait_for("1 deleted", PATIENCE)
+    terminal.wait_for("1 deleted", BROKER_TIMEOUT)
     terminal.keys("Escape")
     terminal.wait_for("0 shown")
     ui_on_real_broker.remove_filter()
@@ -75,7 +75,7 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
 def test_user_without_permissions_sees_the_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
-    screen = terminal.wait_for("DESCRIBE on Cluster", PATIENCE)
+    screen = terminal.wait_for("DESCRIBE on Cluster", BROKER_TIMEOUT)
     assert "no group that this user may see" in screen
     terminal.keys("q")
     assert terminal.status() == 0
@@ -84,20 +84,20 @@ def test_user_without_permissions_sees_the_permission_to_request(secure_broker: 
 def test_user_of_a_team_sees_only_groups_of_the_team(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
-    screen = terminal.wait_for("team-a-live", PATIENCE)
+    screen = terminal.wait_for("team-a-live", BROKER_TIMEOUT)
     assert "team-b-app" not in screen
     terminal.keys("q")
     assert terminal.status() == 0
 
 
 def test_missing_permission_on_a_topic_is_explained(secure_broker: Secure, terminal: Terminal) -> None:
-    """The user may describe the group but not its topic. ConsumerGroupDescribe needs DESCRIBE on all its topics."""
+    """The user may describe the group but not its topic. ConsumerGroupDescribe needs DESCRIBE on every topic."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
     ui.filter("team-a-live", shown=1)
     terminal.keys("n", "1")
-    screen = terminal.wait_for("TOPIC_AUTHORIZATION_FAILED", PATIENCE)
+    screen = terminal.wait_for("TOPIC_AUTHORIZATION_FAILED", BROKER_TIMEOUT)
     assert "DESCRIBE" in screen
     terminal.keys("q")
     assert terminal.status() == 0

@@ -1,4 +1,4 @@
-"""Recordings that the program `kgtui record` makes of real 4.3.1 brokers: contents, file permissions, no secrets."""
+"""Tests of recordings that `kgtui record` makes of real Kafka 4.3.1 brokers: contents, file permissions, no secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ kgtui = partial(runs.kgtui, timeout=120)
 
 def json_of(*words: str) -> dict[str, Any]:
     """Return the JSON that a command prints."""
-    found: dict[str, Any] = json.loads(kgtui(*words, "--format", "json").stdout)
+    ran = kgtui(*words, "--format", "json")
+    assert ran.stdout, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout)
     return found
 
 
@@ -46,13 +48,13 @@ def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, la
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    sayable = {name for name in ids if "\0" not in name}  # A command-line argument cannot contain a NUL byte.
-    shown = json_of("show", *sorted(sayable), "--lake", lake)
-    assert {row["group"] for row in shown["groups"]} == sayable
+    arguments = {name for name in ids if "\0" not in name}  # A command-line argument cannot contain a NUL byte.
+    shown = json_of("show", *sorted(arguments), "--lake", lake)
+    assert {row["group"] for row in shown["groups"]} == arguments
 
 
 def test_check_of_the_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
-    """Groups with lag have made no progress during the recording, so that their verdict must be STOP."""
+    """The groups with lag made no progress during the recording, and their verdict must therefore be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

@@ -1,4 +1,4 @@
-"""The page that `kgtui report` writes, in a real browser.
+"""Tests of the page that `kgtui report` writes, in a real browser.
 
 The page sends no requests, runs no scripts that are part of ids, and has a light and a dark color scheme.
 """

@@ -30,11 +30,11 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
 
 
 def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """The tree shows each id of `kgtui ls` that fits into a line and contains no characters that are escaped."""
+    """The tree shows each id that `kgtui ls` lists, except ids that are cut or escaped on the screen."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
-    # The tree is not grouped by state, because some groups change their state during the test.
+    # Switch grouping off, because some groups change their state during the test and would move in the tree.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")

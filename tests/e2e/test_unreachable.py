@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kgtui.simulator import SimulatorProcess
 
-PATIENCE = 45.0
+CLUSTER_START_TIMEOUT = 45.0
 """Maximum time between the start of a cluster and its appearance on the screen, in seconds.
 
 The pause between two attempts to connect grows up to 30 s.
@@ -55,8 +55,8 @@ def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cl
     assert terminal.status() == 0
 
 
-def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -> None:
-    """The screen shows the address, the reason and advice. When the cluster comes up, the screen shows its groups."""
+def test_screen_shows_why_a_cluster_is_unreachable_until_it_responds(terminal: Terminal) -> None:
+    """The screen shows the address, the reason and advice. When a broker responds, the screen shows the groups."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")
     screen = terminal.wait_for("What to do:")
@@ -64,7 +64,7 @@ def test_screen_shows_the_reason_until_the_cluster_answers(terminal: Terminal) -
     assert "refused" in screen
     assert "kgtui tries again" in screen
     with spawn(Options(listen=f"127.0.0.1:{port}", brokers=1)):
-        terminal.wait_for("customers.sync", PATIENCE)
+        terminal.wait_for("customers.sync", CLUSTER_START_TIMEOUT)
         terminal.wait_for("LIVE")
     terminal.keys("q")
     assert terminal.status() == 0

@@ -51,7 +51,7 @@ HOSTILE = (
 
 
 def sample_snapshot(**fields: Any) -> Snapshot:
-    """Return a snapshot of ten groups of all types. Members and offsets are known only of `payments.settle`."""
+    """Return a snapshot of ten groups of all types. Members and offsets are known only for `payments.settle`."""
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
     return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
 

@@ -80,11 +80,11 @@ def summary(
     return Summary(members, lag, unknown, 1, topics, index, NOW - 3)
 
 
-def many_groups(count: int, *, brokers: int = 5, stable: float = 0.9) -> list[Row]:
-    """Return the rows of many groups. Every 50th is a Connect group; of each 1,000, the fraction `stable` is Stable."""
+def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
+    """Return the rows of many groups: every 50th is a Connect group; 900 of each 1,000 are Stable, the others Empty."""
     rows: list[Row] = []
     for number in range(count):
-        state = "Stable" if number % 1000 < stable * 1000 else "Empty"
+        state = "Stable" if number % 1000 < 900 else "Empty"
         group_type, protocol = ("consumer", "consumer") if number % 50 else ("classic", "connect")
         rows.append((f"team-{number % 97:03d}.service-{number:06d}", group_type, protocol, state, 1 + number % brokers))
     return rows

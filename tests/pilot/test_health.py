@@ -1,4 +1,4 @@
-"""Tests of verdicts in the tree, in the filter and in the Overview pane."""
+"""Tests of verdicts, such as OK, SLOW and STOP, in the tree, in the filter and in the Overview pane."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_overview_shows_the_reason_of_a_verdict_and_the_trend(tmp_path: Pa
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_stop_is_undecided_after_a_short_observation(tmp_path: Path) -> None:
+async def test_stop_verdict_is_undecided_after_a_short_observation(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -38,13 +38,13 @@ async def test_header_and_fault_line_report_a_silent_broker(tmp_path: Path) -> N
     assert "! broker 2: no answer for 12 s (its 4 groups are as of 09:53:08)" in shown
 
 
-def with_broker_status(snapshot: Snapshot, **answers: Any) -> Snapshot:
+def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
     """Return a snapshot with changed fields in the status of every broker."""
-    return replace(snapshot, brokers={node: replace(status, **answers) for node, status in snapshot.brokers.items()})
+    return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 
 async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers answer at different times. A write for each answer would take too long on a slow connection."""
+    """Brokers respond at different times. Over a slow line, it would take too long to write each response's time."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -58,7 +58,7 @@ async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None
         assert "polled 09:53:21 +01:00 in 1.2 s" in screen_text(app)
 
 
-async def test_longer_duration_does_not_resize_the_header(tmp_path: Path) -> None:
+async def test_longer_poll_duration_does_not_resize_the_header(tmp_path: Path) -> None:
     """A new size would cause a new layout, which writes several kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -253,7 +253,7 @@ async def test_selected_and_visible_groups_are_passed_to_the_monitor(tmp_path: P
     assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
 
 
-async def test_an_unreachable_cluster_is_explained_until_it_answers(tmp_path: Path) -> None:
+async def test_an_unreachable_cluster_is_explained_until_it_responds(tmp_path: Path) -> None:
     refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
     app, monitor = app_on(snapshot_of([], brokers=0), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:

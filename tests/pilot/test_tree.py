@@ -262,7 +262,7 @@ async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
         assert first == min(row[0] for row in many_groups(20_000) if row[1] == "consumer" and row[3] == "Stable")
 
 
-async def test_rows_inserted_above_the_window_are_redrawn_correctly(tmp_path: Path) -> None:
+async def test_rows_inserted_above_the_visible_area_are_redrawn_correctly(tmp_path: Path) -> None:
     """The tree redraws each line whose row has changed, but not the lines that show the same row as before."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)

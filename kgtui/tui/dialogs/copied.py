@@ -1,4 +1,7 @@
-"""The dialog with a copied command, to select it by hand where the terminal ignores the clipboard sequence (OSC 52)."""
+"""The dialog that shows a copied command.
+
+If the terminal ignores the clipboard sequence (OSC 52), the user can select the command by hand.
+"""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Methods that check what the user types to confirm
 
     def on_key(self, event: events.Key) -> None:
-        """Put typed characters into the text field even if a button has the focus, as Cancel has at first."""
+        """Put typed characters into the text field even if a button has the focus. At first, Cancel has it."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

@@ -101,7 +101,7 @@ def plan_rows(made: Plan) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return one row per result: uncertain and failed deletes first, successful deletes last."""
+    """Return one row per result: the deletes that failed or may have failed first, the successful ones last."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -131,7 +131,7 @@ def plan_summary(made: Plan, folder: StateFolder) -> Content:
 
 
 def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int) -> Content:
-    """Return the details of the only group in a dialog: what will be lost, or why the group must not be deleted.
+    """Return the details in a dialog about one group: what will be lost, or why the group must not be deleted.
 
     Args:
         line: the group's line of the plan.
@@ -168,14 +168,14 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield the lines with a Kafka command. It is quoted for the shell already, and must not be escaped again."""
+    """Yield the lines with a Kafka command, which is already quoted for the shell and must not be escaped again."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return Kafka's own commands for a plan, one per kind of group."""
+    """Return the commands of Kafka's own tools that delete the groups of a plan, one command per kind of group."""
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:
         by_kind.setdefault(line.description.kind, []).append(line.group)

@@ -27,7 +27,7 @@ TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z or 15m (before the end)"
 TYPING_PAUSE = 0.2
 """Delay between the last typed character and reading the folder, in seconds.
 
-The delay prevents that the folder is read from disk after each character.
+Without the delay, the folder would be read from disk after each character.
 """
 
 
@@ -77,7 +77,7 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> Path:
-    """Return the folder to record into. Raises `LakeError` if the folder has other files or a library is missing."""
+    """Return the folder to record into. Raises `LakeError` if it contains other files or a library is missing."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -88,7 +88,7 @@ def _usable_folder(folder: str) -> Path:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for a recording and a time, and opens the recording. Dismissed with its session, or None if it was closed.
+    """Asks for a recording and a time, and opens it. Dismissed with the recording's session, or None if canceled.
 
     Args:
         session: session of the live screen.
@@ -182,7 +182,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the recording on the screen, and goes there. Dismissed with True, or None if it was closed.
+    """Asks for a time in the recording on the screen, and goes there. Dismissed with True, or None if canceled.
 
     Args:
         position: the position in the recording; the dialog moves it.

@@ -22,8 +22,8 @@ class ActionContext:
         snapshot: the data on the screen.
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
-        now: current time, in seconds since the epoch, from which the age of data is computed. None means that the age
-            is computed from the time of the snapshot.
+        now: current time, in seconds since the epoch, with which the age of data is computed; None to use the time of
+            the snapshot.
     """
 
     session: Session

@@ -42,7 +42,7 @@ While an arrow key is held down, the panes are therefore not drawn, and the curs
 FILL_DELAY = 0.3
 """Delay between the first drawing of groups and the creation of the hidden panes, in seconds.
 
-The hidden panes are created later than the groups, because they are not urgent.
+The delay lets the groups appear first, because the hidden panes are not urgent.
 """
 
 
@@ -67,8 +67,8 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
         remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
-        last_opened: on a live screen, session of the recording that was last opened from it. Its position is still the
-            one at which the user left the recording.
+        last_opened: on a live screen, session of the recording that was last opened from this screen. The session's
+            position is where the user left the recording.
     """
 
     session: Session
@@ -90,8 +90,8 @@ class Playback:
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
-    # BLANK makes the background one plain color. Without it, Textual renders the whole background widget for each
-    # changed line.
+    # BLANK makes Textual draw each line of the background as blanks. Without BLANK, Textual would render the whole
+    # screen widget for each changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -121,7 +121,7 @@ class ClusterScreen(Screen[None]):
             session: the session with the cluster or recording.
             monitor: publishes the snapshots to show.
             like: another screen, from which grouping and sorting are copied. If `session` is a recording that was
-                opened over a live screen, the cursor and the pane in front are copied too.
+                opened over a live screen, also the cursor and the pane in front are copied.
         """
         # The CSS class "-bare" is set here and not at the first snapshot, because each change of a CSS class makes
         # Textual recompute all styles.
@@ -130,7 +130,7 @@ class ClusterScreen(Screen[None]):
         self.monitor = monitor
         self.snapshot = monitor.snapshot
         self.only_problems = False
-        """Whether the tree shows only groups with a fault. A fault is something that could not be read."""
+        """Whether the tree shows only groups with faults. A fault is data of a group that could not be read."""
         self.group: str | None = None
         """Id of the selected group; None if no group is selected."""
         self.playback = Playback(session)

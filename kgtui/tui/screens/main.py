@@ -34,7 +34,7 @@ class MainScreen(ClusterScreen):
         return table.why_unavailable(action_id, context)
 
     def run_action_by_id(self, action_id: str) -> None:
-        """Run an action of the table, or show why it is unavailable."""
+        """Run the action with this id, or show why it is unavailable."""
         # In a burst of keys, the tree's message about an earlier cursor move may not be handled yet. The selected group
         # is therefore read from the tree itself.
         if self.group != self.group_tree.group:
@@ -49,7 +49,7 @@ class MainScreen(ClusterScreen):
         self.draw_bars()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run the action of a key."""
+        """Run the action whose key was pressed."""
         self.run_action_by_id(action_id)
 
     @on(ActionRequested)
@@ -69,7 +69,7 @@ class MainScreen(ClusterScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a read-only session, disable the keys of actions that change the cluster.
 
-        All other keys stay enabled, so that an unavailable action can show its reason.
+        All other keys stay enabled, so that the key of an unavailable action can show the reason.
         """
         if action != "run_action" or not parameters:
             return True

@@ -81,7 +81,10 @@ def time_of_poll(poll: int) -> float:
 
 
 def record(path: Path) -> Path:
-    """Write a lake with one hour of polls, two rebalances, a gap, and groups that join and leave; return its path."""
+    """Write a lake with one hour of polls, and return its path.
+
+    The sample group rebalances twice. After the gap, the group `early` no longer exists and the group `late` is new.
+    """
     recording = RecordingBuilder(path)
     for poll in range(POLLS):
         description, group_offsets = describe(poll), offsets(poll)

@@ -39,7 +39,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
 
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
-    """Return a snapshot of the cluster: all groups of the findings except `perf.b`, because it was deleted.
+    """Return a snapshot of the cluster: all groups of the findings except `perf.b`, which was deleted.
 
     The unused groups are in state Empty.
     """
@@ -106,7 +106,7 @@ async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path:
 async def test_description_is_complete_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the screen opens, the first description is cut for the height that it has after the first layout."""
+    """When the screen opens, the first description fills its final height, although the layout is computed later."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

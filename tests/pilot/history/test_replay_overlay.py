@@ -188,8 +188,8 @@ async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The dialog shows the recorded time span of a folder shortly after the folder was typed. Wait for it, so that
-        # the error about the first folder has disappeared.
+        # The error about the missing folder disappears when the dialog shows the time span of the recording, shortly
+        # after its folder was typed.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))

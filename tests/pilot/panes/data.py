@@ -26,7 +26,7 @@ OPERATIONS = frozenset({"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER
 HOSTILE = "[/red] evil\x1b[31m\u202egroup\nname 😀"
 
 
-def consumers() -> GroupDescription:
+def consumer_group() -> GroupDescription:
     """A consumer group (KIP-848) in the middle of a reconciliation, with one member that was not upgraded yet."""
     members = []
     now = [(0, 1, 2), (3, 4, 5), (6, 7), (8, 9), (11,), ()]
@@ -58,7 +58,7 @@ def _parts(topic: str, parts: tuple[int, ...]) -> TopicPartitions:
     return ((topic, parts),) if parts else ()
 
 
-def classic() -> GroupDescription:
+def classic_group() -> GroupDescription:
     """A classic group with one idle member."""
     members = tuple(
         Member(
@@ -74,7 +74,7 @@ def classic() -> GroupDescription:
     )  # fmt: skip
 
 
-def share() -> GroupDescription:
+def share_group() -> GroupDescription:
     """A share group whose members all read the same partitions."""
     members = tuple(
         Member(f"KQ{index}x8Zk7S6-{index}", f"fraud-{index}", f"/10.3.0.{index}", epoch=7, protocol="share",
@@ -87,7 +87,7 @@ def share() -> GroupDescription:
     )  # fmt: skip
 
 
-def streams() -> GroupDescription:
+def streams_group() -> GroupDescription:
     """A streams group with two processes of two threads each; one thread still has a warm-up task."""
     tasks = StreamsAssignment
     plan = [
@@ -121,7 +121,7 @@ def streams() -> GroupDescription:
     )  # fmt: skip
 
 
-def connect() -> GroupDescription:
+def connect_group() -> GroupDescription:
     """Three Connect workers, one of which must revoke a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
@@ -142,7 +142,7 @@ def connect() -> GroupDescription:
     )  # fmt: skip
 
 
-def registry() -> GroupDescription:
+def registry_group() -> GroupDescription:
     """Two schema registry nodes."""
     members = tuple(
         Member(f"sr-{index}-aa01", f"sr-{index}", f"/10.6.0.{index}", protocol="classic",
@@ -155,7 +155,7 @@ def registry() -> GroupDescription:
     )  # fmt: skip
 
 
-def hostile() -> GroupDescription:
+def hostile_group() -> GroupDescription:
     """A group whose names contain markup and escape sequences, and whose metadata belongs to an unknown protocol."""
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
@@ -196,7 +196,7 @@ def classic_offsets() -> GroupOffsets:
 def share_offsets() -> GroupOffsets:
     """Offsets of three partitions of a share group.
 
-    The lag is known of the first, unknown of the second, and the third has no start offset.
+    The lag of the first is known, the lag of the second is unknown, and the third has no start offset.
     """
     shares = (
         ShareOffset("card.events", 0, 5_000, 3, 120), ShareOffset("card.events", 1, 5_100, 3, None),
@@ -243,7 +243,15 @@ def configs() -> tuple[GroupConfig, ...]:
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
     """Snapshot of a cluster with brokers 1 to 4, of which broker 4 does not respond."""
-    descriptions = [consumers(), classic(), share(), streams(), connect(), registry(), hostile()]
+    descriptions = [
+        consumer_group(),
+        classic_group(),
+        share_group(),
+        streams_group(),
+        connect_group(),
+        registry_group(),
+        hostile_group(),
+    ]
     simple = GroupDescription("legacy.export", "classic", "", "Empty", 1, source="DescribeGroups v6")
     stale = GroupDescription("stale.group", "classic", "consumer", "Stable", 4, "range", source="DescribeGroups v6")
     down = Fault("NO_ANSWER", "broker 4 did not answer within 12 s", broker=4,

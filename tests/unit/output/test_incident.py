@@ -13,7 +13,7 @@ from kgtui.model.members import ConnectWorker
 from kgtui.model.snapshot import Reading, Snapshot, Summary
 from kgtui.model.text import REMOVED, redact
 from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
-from tests.pilot.panes.data import HOSTILE, connect, example_snapshot
+from tests.pilot.panes.data import HOSTILE, connect_group, example_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +46,9 @@ def test_markdown_has_every_section() -> None:
 
 
 def test_sensitive_configs_and_secrets_are_removed() -> None:
-    worker = replace(connect().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
+    worker = replace(connect_group().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
     snapshot = example_snapshot()
-    described = replace(connect(), members=(worker,))
+    described = replace(connect_group(), members=(worker,))
     snapshot = replace(snapshot, details=dict(snapshot.details) | {"connect-prod": Reading(described, 1.0)})
     forms: tuple[ExportFormat, ...] = ("markdown", "json")
     for form in forms:

@@ -112,7 +112,7 @@ def test_click_position_is_mapped_to_a_column() -> None:
 
 
 def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
-    return offset_rows.partition_rows(offsets, data.classic())
+    return offset_rows.partition_rows(offsets, data.classic_group())
 
 
 def test_topic_row_shows_the_total_lag_of_all_its_partitions() -> None:
@@ -156,7 +156,7 @@ def test_filter_searches_topic_partition_owner_and_note(filter_text: str, topics
 
 
 def test_partition_with_lost_records_has_a_note_and_lead_zero() -> None:
-    rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumers())
+    rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     assert columns["note"].cell(lost) == Cell("! 500 lost", "kg-error")
@@ -183,7 +183,7 @@ def test_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
 
 
 def test_missing_start_offset_and_unreported_lag_have_different_marks() -> None:
-    rows = offset_rows.partition_rows(data.share_offsets(), data.share())
+    rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
     assert [columns["lag"].cell(row).text for row in rows] == ["120", "?", "–"]
@@ -192,7 +192,7 @@ def test_missing_start_offset_and_unreported_lag_have_different_marks() -> None:
 
 
 def test_streams_partition_is_owned_by_the_member_with_active_task() -> None:
-    rows = offset_rows.partition_rows(data.streams_offsets(), data.streams())
+    rows = offset_rows.partition_rows(data.streams_offsets(), data.streams_group())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
@@ -212,25 +212,25 @@ def column_ids(description: GroupDescription) -> list[str]:
 
 
 def test_member_columns_depend_on_the_kind_of_group() -> None:
-    assert column_ids(data.consumers())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
-    assert "epoch" not in column_ids(data.classic())
-    assert column_ids(data.connect())[:4] == ["url", "leads", "connectors", "tasks"]
-    assert column_ids(data.registry())[:3] == ["url", "leads", "eligible"]
-    assert column_ids(data.streams())[:4] == ["process", "active", "standby", "warmup"]
-    assert "undecoded" in column_ids(data.hostile())
+    assert column_ids(data.consumer_group())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
+    assert "epoch" not in column_ids(data.classic_group())
+    assert column_ids(data.connect_group())[:4] == ["url", "leads", "connectors", "tasks"]
+    assert column_ids(data.registry_group())[:3] == ["url", "leads", "eligible"]
+    assert column_ids(data.streams_group())[:4] == ["process", "active", "standby", "warmup"]
+    assert "undecoded" in column_ids(data.hostile_group())
 
 
 def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
-    columns = {column.id: column for column in member_columns(data.consumers())}
-    rows = {row.member.client_id: row for row in member_rows(data.consumers())}
+    columns = {column.id: column for column in member_columns(data.consumer_group())}
+    rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
     assert "not upgraded" in columns["protocol"].full_cell(rows["settle-4"]).text
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
 def test_member_epoch_behind_the_target_epoch_is_shown() -> None:
-    columns = {column.id: column for column in member_columns(data.consumers())}
-    rows = {row.member.client_id: row for row in member_rows(data.consumers())}
+    columns = {column.id: column for column in member_columns(data.consumer_group())}
+    rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
     assert columns["epoch"].cell(rows["settle-2"]).text == "41"
     left = replace(rows["settle-0"], member=replace(rows["settle-0"].member, epoch=-2))
@@ -239,8 +239,8 @@ def test_member_epoch_behind_the_target_epoch_is_shown() -> None:
 
 
 def test_process_row_sums_the_tasks_of_the_threads_below() -> None:
-    rows = member_rows(data.streams())
-    columns = {column.id: column for column in member_columns(data.streams())}
+    rows = member_rows(data.streams_group())
+    columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
     assert [columns["active"].cell(row).text for row in rows] == ["3", "2", "1", "3", "2", "1"]
     assert columns["active"].full_cell(rows[0]).text == "0:0-1 0:2"
@@ -248,15 +248,15 @@ def test_process_row_sums_the_tasks_of_the_threads_below() -> None:
 
 
 def test_restore_lag_is_unknown_until_task_offsets_are_reported() -> None:
-    rows = member_rows(data.streams())
+    rows = member_rows(data.streams_group())
     assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
     without_tasks = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
     assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
 def test_undecoded_metadata_is_shown_as_hex() -> None:
-    (row,) = member_rows(data.hostile())
-    columns = {column.id: column for column in member_columns(data.hostile())}
+    (row,) = member_rows(data.hostile_group())
+    columns = {column.id: column for column in member_columns(data.hostile_group())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")
     assert columns["undecoded"].cell(row).text.endswith("100 bytes")
 
