@@ -1,4 +1,4 @@
-"""Burrow's verdict on one window of commits: the expected result in tests of health verdicts."""
+"""Burrow's verdict on one window of commits. Tests compare kgtui's health verdicts with it."""
 
 from __future__ import annotations
 

@@ -4,11 +4,11 @@
 
     async with FaultyLink("127.0.0.1", broker_port) as link:
         pool = Pool([link.address])
-        link.stall()        # holds back all data, connections stay open
+        link.stall()        # holds back all data; connections stay open
         link.resume()       # passes the data that was held back
-        link.cut()          # resets every connection, new ones pass
-        link.refuse()       # resets connections, refuses new ones until `resume`
-        link.black_hole()   # accepts connections and never answers
+        link.cut()          # resets every connection, and accepts new connections
+        link.refuse()       # resets every connection, and refuses new connections until `resume`
+        link.black_hole()   # same as `stall`
         link.slow(0.05)     # delivers all data 50 ms later
 
 The proxy runs on the event loop of the test, so that a fault begins exactly where the test calls the method.
@@ -74,15 +74,15 @@ class FaultyLink:
             await self._taken.wait()
 
     def stall(self) -> None:
-        """From now on, hold back all data in both directions, also on new connections."""
+        """Hold back all data in both directions until `resume` is called, also on new connections."""
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections, but never pass any data. This is the same as `stall` under a better-known name."""
+        """Accept connections, but pass no data until `resume` is called. This is another name for `stall`."""
         self.stall()
 
     async def resume(self) -> None:
-        """Pass data again at full speed, beginning with what was held back."""
+        """Accept connections, and pass data without delay. Data that was held back is passed first."""
         self._delay = 0.0
         self._cut_after = None
         self._open.set()
@@ -98,11 +98,11 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset the connections after the server has sent this number of further bytes to the client."""
+        """Reset all connections as soon as the server has sent `size` more bytes to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:
-        """Reset every connection, and refuse new ones until `resume`."""
+        """Reset every connection, and refuse new connections until `resume` is called."""
         await self._stop_listening()
         self.cut()
 

@@ -1,7 +1,7 @@
-"""The folders of Kafka's own jars, and the Kafka versions that the tests use.
+"""The folders with Kafka's own jars, and the Kafka versions that the tests use.
 
-`tests/run` fetches them (`tests/kafka/fetch.py`) into the folder named by `KGTUI_TEST_CACHE`, by default
-`~/.cache/kgtui-tests`::
+`tests/run` calls `tests/kafka/fetch.py`, which downloads the jars into the folder in the environment variable
+`KGTUI_TEST_CACHE`, by default `~/.cache/kgtui-tests`::
 
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
     kafka-3.9.2/*.jar
@@ -15,12 +15,12 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Versions of Kafka whose broker and tools can be run by the tests."""
+"""Versions of Kafka whose broker and tools the tests can run."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
 )  # fmt: skip
-"""Versions of Kafka of which the tests have only the `kafka-clients` jar."""
+"""Versions of Kafka whose `kafka-clients` jar the tests read."""
 
 
 class JarsMissingError(Exception):

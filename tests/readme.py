@@ -10,17 +10,21 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
-"""Mark in the README → the module that prints, run as a program, what belongs there."""
+"""Name of a marked section of the README → module that prints the text of this section when it is run."""
 
 
 def table(mark: str) -> str:
-    """Return the text that belongs between two marks."""
+    """Run the module that prints a marked section of the README, and return the text."""
     program = [sys.executable, "-m", PRINTED_BY[mark]]
     return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def between(text: str, mark: str) -> str:
-    """Return the text between two marks. Raises `ValueError` unless both marks occur exactly once."""
+    """Return the text between the comments `<!-- mark -->` and `<!-- /mark -->`.
+
+    Raises:
+        ValueError: one of the two comments does not occur exactly once.
+    """
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:
         raise ValueError(f"the README should have <!-- {mark} --> and <!-- /{mark} --> once, each on a line of its own")
@@ -28,7 +32,7 @@ def between(text: str, mark: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the README with its tables generated again."""
+    """Return the text of the README with its marked sections generated again."""
     for mark in PRINTED_BY:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")
@@ -36,7 +40,7 @@ def with_tables(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> list[str]:
-    """Return the code blocks in a language."""
+    """Return the contents of the fenced code blocks that are marked with a language, such as `python`."""
     return re.findall(f"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from kgtui.admin import KafkaGroupAdmin
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
-STARTED = 1_795_000_000.0  # time of the stopped clock, in seconds since the epoch
-UPTIME = 600.0  # how long the simulated cluster has been running, in seconds
-PATIENCE = 20.0  # time for the app to read all groups, in seconds
+STARTED = 1_795_000_000.0  # time at which the simulated cluster starts, in seconds since the epoch
+UPTIME = 600.0  # time from the start of the cluster to the pictures, in seconds
+PATIENCE = 20.0  # maximum time for the app to read all groups, in seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture, and the keys that lead to it; each key is sent after the screen has settled."""
+    """One picture, and the keys that are pressed before it is taken."""
 
     name: str
     keys: tuple[str, ...]

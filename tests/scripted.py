@@ -38,9 +38,11 @@ class ScriptedAdmin:
 
     Attributes:
         groups: the listing of every group by id.
-        descriptions, commits, shares, bounds, configs, topic_retention: the rows of the answers.
-        broken: node id of a broker, or id of a group → the error or fault of its calls.
-        delete_outcomes: group id → outcome of its deletion, where it differs from success.
+        descriptions, commits, shares, bounds, configs: the rows of the answers, by group id or by partition.
+        topic_retention: the retention times in the answer of `retention`.
+        broken: node id of a broker, or group id → the fault in every answer about this broker or group. A `ClientError`
+            becomes the fault NO_ANSWER, and is raised by polls of the listing feed.
+        delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
         calls: `(method, ids)` of every call, in order.
         gate: if set to a cleared event, every call waits until the event is set.
     """
@@ -73,7 +75,8 @@ class ScriptedAdmin:
     ) -> None:
         """Add a group with a description.
 
-        If `lag` is given, the group has one committed offset, in topic `t-<group>`.
+        If `lag` is given, the group has one committed offset in topic `t-<group>`, or one start offset if it is a share
+        group.
         """
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)

@@ -2,8 +2,8 @@
 
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
 
-May import client, protocol and model. No package above this one handles protocol messages. The names below are imported
-on first use, so that a program that needs only the interface does not load the Kafka client.
+This package may import client, protocol and model. No package above it handles protocol messages. The public names are
+imported on first use, so that a program that needs only the interface does not load the Kafka client.
 
 | module | contents |
 |---|---|

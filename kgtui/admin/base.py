@@ -49,7 +49,7 @@ class ListingFeed(Protocol):
         """List the groups again, and return the differences from the last list. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next poll then compares its list with the last list that was
+            ClientError: the broker did not answer. The next call returns the differences from the last list that was
                 received.
         """
         ...
@@ -96,8 +96,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Nothing is cached: every call asks the coordinators again, also for the type of each group. For a group that
-        does not exist, the answer contains the fault `GROUP_ID_NOT_FOUND`.
+        Nothing is cached, not even the type of a group: every call asks the coordinators again. For a group that does
+        not exist, the answer contains the fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 
@@ -121,7 +121,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         """Return the log start and log end offset of each partition.
 
-        They are requested in batches from the leaders of the partitions.
+        The offsets are requested in batches from the leaders of the partitions.
 
         Args:
             starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are

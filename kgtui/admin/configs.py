@@ -78,7 +78,7 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask brokers, until one answers, how long topics keep records and brokers keep the offsets of Empty groups."""
+    """Ask the brokers for the retention time of topics and of offsets, and return the first successful response."""
     seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
@@ -96,9 +96,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Return the first successful response.
+    """Call `ask` for one broker after the other, and return the first successful result.
 
-    If no broker succeeds, raise the error of the first broker that was asked.
+    If every call fails, raise the error of the first broker that was asked.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -133,7 +133,7 @@ async def read_configs(
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
-        # Brokers before 4.0 do not know the resource type of groups (seen on 3.9.2).
+        # Before 4.0, groups are not a resource type of DescribeConfigs, and the request is invalid (seen on 3.9.2).
         if code == INVALID_REQUEST and group:
             failed.append(not_supported("reading group configs", broker=node, group=group))
         elif code:
@@ -197,7 +197,7 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 def _retention_seconds(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
     """Return the retention time of a topic in seconds.
 
-    Return None if the topic keeps records forever, or if it also deletes them by size or compaction.
+    Return None if the topic keeps records forever, or if records may also be deleted because of size or compaction.
     """
     policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
     milliseconds = values.get(RETENTION_MS, -1)

@@ -22,15 +22,15 @@ class Deadline:
     def left(self) -> float:
         """Return the seconds left, but never less than 0.001.
 
-        A step that starts too late thus fails with a timeout of its own.
+        A timeout must be positive, so a step that starts too late is also started, and fails with a timeout.
         """
         return max(self.at - time.monotonic(), 0.001)
 
     def step(self) -> float:
         """Return the time limit of the next step, in seconds.
 
-        The time that is left is divided equally among the remaining steps. The last step gets all the time that is
-        left, and so does any step after it.
+        The remaining time is divided equally among the remaining steps. The last step gets all the remaining time, and
+        so does every call after the last step.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

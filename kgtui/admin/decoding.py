@@ -43,7 +43,9 @@ def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
 
 
 def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
-    """Decode a member in a DescribeGroups response. If the protocol is unknown, the metadata is stored in `undecoded`.
+    """Decode a member in a DescribeGroups response.
+
+    If the metadata cannot be decoded, its bytes are stored in `Member.undecoded`.
 
     Args:
         protocol: protocol type of the group.

@@ -1,10 +1,10 @@
 """Describe groups of any mix of types, each with the RPC of its own type.
 
 The type of most groups is known from the newest list, and the RPC of that type is tried first. After error 69, or after
-error 35 if a group type is switched off, the RPC of the next type is tried. Kafka's admin client falls back in the same
-way from ConsumerGroupDescribe to DescribeGroups. Before v6, DescribeGroups returns the state `Dead` without an error
-for every unknown group, so this response does not prove that the group is missing. A group that no RPC has found is
-looked up in the coordinator's list, unless the RPCs of all types have answered that the group does not exist.
+error 35 if a group type is disabled, the RPC of the next type is tried. Kafka's admin client does the same: it tries
+ConsumerGroupDescribe and then DescribeGroups. Before v6, DescribeGroups returns the state `Dead` without an error for
+every unknown group, so `Dead` does not prove that the group is missing. A group that no RPC has found is looked up in
+the coordinator's list, unless the RPCs of all types have answered that the group does not exist.
 
 For a group of one of the newer types, the broker returns error 29 if the user may not describe one of its topics. The
 response then contains no state, epochs or members (seen on 4.3.1), so only the list has information about the group.
@@ -55,8 +55,8 @@ class _Search:
     Attributes:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
         disabled: group types whose RPC is missing on this broker, or was answered with error 35.
-        inconclusive: whether the group may exist although no RPC has found it. This is so if its type may be unknown to
-            kgtui, or if DescribeGroups before v6 has returned `Dead`.
+        inconclusive: whether the group may exist although no RPC has found it, because kgtui may not know its type, or
+            because DescribeGroups before v6 has returned `Dead`.
     """
 
     types_left: list[str]
@@ -99,8 +99,8 @@ class Describer:
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # Only old simple groups, which are classic, have an empty id. ConsumerGroupDescribe is not tried, because
-            # on 3.9 one empty id makes the whole request fail.
+            # A group with an empty id is always classic. ConsumerGroupDescribe is not tried for it, because on 3.9 one
+            # empty id makes the request fail for all groups.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
@@ -146,7 +146,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # so that a screen on the same event loop can handle keys
+                await asyncio.sleep(0)  # let a screen on the same event loop handle key presses
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -155,7 +155,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].inconclusive = True  # the group is unknown, of another type, or dead
+                searches[group].inconclusive = True  # `Dead` may also mean another type
             else:
                 del searches[group]
                 self._settle(batch, group, group_type, code, row, node, source)

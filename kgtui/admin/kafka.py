@@ -37,7 +37,7 @@ T = TypeVar("T")
 DESCRIBE_BATCH = 100
 """Maximum number of groups in one describe or delete request.
 
-It keeps responses small even if groups have dozens of members.
+The limit keeps responses small even if groups have dozens of members.
 """
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
@@ -46,17 +46,17 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-They may still be on the screen.
+Such groups may still be on the screen, where they are described again: the cached type selects the right RPC.
 """
 
 INTERACTIVE_GROUPS = 20
-"""Maximum number of groups in a call that uses the interactive lane.
+"""Maximum number of groups in a call that uses the interactive connection (`Lane.UI`).
 
-On this connection, no long list delays the call.
+Larger calls use another connection, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
-"""Maximum number of partitions in a call that uses the interactive lane."""
+"""Maximum number of partitions in a call that uses the interactive connection (`Lane.UI`)."""
 
 
 class KafkaGroupAdmin:
@@ -288,7 +288,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # the broker may return the results in another order
+    for row in reply.value["Results"]:  # the broker may return the groups in another order than in the request
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:
@@ -297,7 +297,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
 
 
 def _failed(group: str, fault: Fault | None) -> Outcome:
-    fault = fault or Fault("NO_ANSWER", "the broker's answer does not name this group", group=group)
+    fault = fault or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
     return Outcome(group, fault, uncertain=fault.name in UNCERTAIN)
 
 

@@ -39,9 +39,9 @@ _CHUNKS_PER_SLICE = 500
 """After this number of chunks has been compared or split, other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""If this many successive chunks are missing in a new list, the broker has changed its order.
+"""If this many successive chunks are missing in a new list, the broker has changed the order of its groups.
 
-The comparison then ends.
+The rest of the list is then decoded instead of compared.
 """
 
 _Chunk = tuple[bytes, int]
@@ -103,9 +103,9 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Held while two lists are compared.
+        """A task holds this lock while it compares two lists.
 
-        Only one comparison runs at a time, so that a key press waits for one slice of work, not for one of each broker.
+        Because only one comparison runs at a time, a key press waits for one slice of work, not for one per broker.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
@@ -165,15 +165,15 @@ class Lister:
     async def find(
         self, node: int, groups: Collection[str], deadline: Deadline, lane: Lane = Lane.BULK
     ) -> dict[str, Listing]:
-        """Return the listings of these groups, by group id, without those that the broker does not list.
+        """Return the listings of these groups by group id. Groups that the broker does not list are left out.
 
-        Errors are as in `listings`.
+        Raises `ClientError` if the broker refuses or does not answer.
         """
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # In most cases, none of these groups exists any more. Searching the encoded list shows this without
-            # decoding it.
+            # In most cases, none of these groups exists any more. If no group id occurs in the encoded list, the list
+            # need not be decoded.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -220,7 +220,7 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The broker was upgraded or rolled back, and now encodes rows in another format.
+            # The broker was upgraded or rolled back since the last poll, so the version of ListGroups has changed.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -234,7 +234,7 @@ class KafkaListingFeed:
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
         """Return the updated listings, the removed ids and the chunks of the new list.
 
-        Other tasks may run in between.
+        The comparison pauses after each slice of work, so that other tasks can run.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
@@ -247,7 +247,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # the same row was only at another place in the list
+                if comparable and raw in gone:  # the row is unchanged, but has moved
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -264,16 +264,20 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip the known chunks in a new list, as long as they come in the same order as before.
+    """Skip the chunks of the last list in a new list, as long as they come in the same order as before.
+
+    Args:
+        known: the chunks of the last list.
+        rows: the rows of the new list. The rows that this function does not read are left in it.
 
     Returns:
-        The chunks of the new list that were read so far, the rows in them that are new, and the known chunks that were
-        not found.
+        The chunks of the new list that were read, the rows in them that the last list did not contain at this place,
+        and the chunks of the last list that were not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     lost: list[_Chunk] = []
-    waiting = 0  # index of the first known chunk that has not been found yet
+    waiting = 0  # all chunks of the last list before this index have been found or are in `lost`
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
@@ -295,7 +299,7 @@ async def _skip_known(
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
     """Split rows into chunks of at least `_ROWS_PER_CHUNK` rows, so that chunks do not get smaller over time.
 
-    Fewer rows form one chunk.
+    If there are fewer rows than that, they form one chunk.
     """
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):

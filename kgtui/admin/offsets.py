@@ -104,12 +104,12 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read several groups with one request.
+        """Read the offsets of several groups with one request.
 
-        If there is no response after half of the time, split the request in two.
+        If there is no response after half of the remaining time, split the request in two.
 
         Args:
-            last: whether this batch may use all of the remaining time, because no other group follows.
+            last: whether these are the last groups to read. A single last group may use all of the remaining time.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -145,7 +145,7 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Read one group per request, with a few requests at the same time. Brokers before 3.0 require this."""
+        """Read one group per request, because brokers before 3.0 accept no more. A few requests run concurrently."""
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:
@@ -315,7 +315,11 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Forget a leader that did not answer. Return whether it is useful to look up its partitions again at once."""
+        """Return whether to look up the leaders of a broker's partitions again, because the broker did not answer.
+
+        The first time, the broker is removed from the cache of leaders. After a timeout, the result is False, because
+        no time is left for another request.
+        """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
         forgotten = self._pool.leader_failed(node)
@@ -324,7 +328,7 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Return offsets by timestamp.
+        """Ask a leader for the offsets at each of `timestamps`, and return the offsets by timestamp.
 
         One request per timestamp is needed, because a request may contain a partition only once.
         """
@@ -362,7 +366,7 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add final results to `bounds`. Return the partitions for which another leader must be asked."""
+    """Add the final results to `bounds`. Return the partitions whose error requires another request."""
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:

@@ -87,7 +87,7 @@ class GroupsRead:
         return found
 
     def why_missing(self, group: str, step: str) -> Fault:
-        """Return the fault that explains why a step returned no rows for a group."""
+        """Return the fault that explains why the result of a step is missing for a group."""
         return why_missing((fault for at, fault in self.faults if at == step), group)
 
     @property
@@ -119,7 +119,7 @@ class GroupsRead:
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
     def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of all partitions of a group. The read must include `Logs.COMMITTED_ENDS` or more."""
+        """Sum the lag of all partitions of a group. This requires that log ends were read (any `Logs` but `NONE`)."""
         return summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
 
     def topics_of(self, group: str) -> Iterable[str] | None:
@@ -147,10 +147,7 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, which is an attribute of this object.
-
-        Add the faults of the answer with the name of the step.
-        """
+        """Add the rows of an answer to `rows`, which is one of the mappings of this object, and add the faults."""
         rows.update(answer.rows)
         self.faults += [(step, fault) for fault in answer.faults]
 
@@ -181,21 +178,21 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of the partitions in them.
 
     Args:
-        deadline: this function uses one step of the deadline for the first part, and one for the log bounds if any are
-            read.
+        deadline: this function uses one step of the deadline for descriptions, offsets and configs, and one for log
+            bounds if any are read.
         describe: ids of the groups to describe.
         offsets: newest listing by id of the groups whose offsets are read; groups without offsets
             (`Listing.has_offsets`) are skipped.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: do not skip any group of `offsets`.
-        separately: if a whole call fails, add a fault for each of its groups and keep the results of the other calls.
-            By default, the error is raised.
+        every_offset: whether to read the offsets even of groups for which `has_offsets` is False.
+        separately: whether the results of other calls are kept if a call fails as a whole. Each group of the failed
+            call then has a fault. By default, the error is raised.
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
-        described: descriptions that are known already. The log bounds of the partitions that their members own are read
-            too.
-        on_described: called with the descriptions as soon as they arrive. The other answers may take longer, because
-            they come from more brokers, and one of these may hang.
+        described: descriptions that were read earlier. The log bounds of the partitions that their members own are
+            read too.
+        on_described: called with the descriptions as soon as they arrive. Offsets and configs may take longer, because
+            a broker that is asked only for them may hang.
 
     Raises:
         UnreachableError: no broker could be asked for descriptions, offsets or configs. If log bounds cannot be read,
@@ -288,16 +285,16 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some of the groups. This never raises.
+    """Read the offsets and log bounds of all groups, and describe some of the groups. Errors become faults.
 
     Each coordinator is asked independently, batch after batch, so that a coordinator that hangs delays only its own
-    groups. A batch may use half of the time that is left; the last batch of a coordinator may use four fifths. If a
+    groups. A batch may use half of the remaining time, and the last batch of a coordinator four fifths. If a
     coordinator does not answer a batch at all, its other batches are skipped. The log bounds of all groups are read
     together at the end.
 
     Args:
-        groups: coordinator → ids of its groups.
-        listings: newest listing of each of those groups.
+        groups: node id of a coordinator → ids of its groups.
+        listings: newest listing of each group, by group id.
         describe: ids of the groups to describe.
         owned: other partitions whose log bounds are read, because members own them.
         group_batch: number of groups per batch.
@@ -342,7 +339,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # skip the other batches: this coordinator does not answer
+            return  # skip the other batches, because this coordinator does not answer
 
 
 async def _read_logs(
@@ -354,9 +351,9 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Add log bounds to `read`.
+    """Read log bounds, and add them to `read`.
 
-    A `harmless` error becomes a fault, because the offsets are useful even without log bounds.
+    An error of the class `harmless` becomes a fault, because offsets are useful even without log bounds.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
@@ -367,7 +364,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Split the partitions whose log bounds are read into chunks. The partitions of one topic stay together."""
+    """Return the partitions whose log bounds are read, in chunks of `size`, sorted so that topics stay together."""
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

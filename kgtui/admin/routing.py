@@ -38,7 +38,7 @@ def fault_of_code(
 
     Args:
         message: the broker's message; by default Kafka's text for the code.
-        asked: the first word of the message, which says what was requested, such as `describe`.
+        asked: what was requested, such as `describe`. The message of the fault begins with it.
     """
     error = lookup(code)
     text = message or error.message
@@ -48,7 +48,10 @@ def fault_of_code(
 
 
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return the fault for a request that a broker does not support. It shows that the value is unknown and not 0."""
+    """Return the fault for a request that a broker does not support.
+
+    The fault takes the place of a result, so that a user sees that the value is unknown and not 0.
+    """
     return Fault("NOT_SUPPORTED", f"{what} is not supported by this broker", None, broker, group, advice)
 
 
@@ -135,8 +138,8 @@ class Router:
             size: maximum number of groups in a batch.
             asked: what is requested, such as `describe`; messages of faults begin with it.
             repeat: False for requests that must be executed at most once. If the response is lost, the request is not
-                repeated, and the result is a fault. The request is still repeated after an error code that says "not
-                here".
+                repeated, and the result is a fault. The request is still repeated after an error code which proves that
+                the broker did not execute it, such as NOT_COORDINATOR.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -226,8 +229,8 @@ class Router:
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
         """Decide for each group of a failed batch whether the request is repeated.
 
-        If the connection could not be made, the broker cannot have executed the request, so it is repeated even if it
-        must be executed only once.
+        If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
+        even if `repeat` is False.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:
@@ -241,4 +244,4 @@ class Router:
 
 
 def _not_named(group: str, node: int, asked: str) -> Fault:
-    return Fault("NO_ANSWER", f"{asked}: the broker's answer does not name this group", broker=node, group=group)
+    return Fault("NO_ANSWER", f"{asked}: the broker's response does not contain this group", broker=node, group=group)

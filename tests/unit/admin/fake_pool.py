@@ -40,14 +40,16 @@ class FakePool(Pool):
     """A `Pool` that calls functions instead of brokers.
 
     Attributes:
-        answers: API name → function that returns the answer to a request: fields, bytes, or an exception to raise. It
-            may be asynchronous.
+        answers: API name → function that returns the response to a request as fields or bytes, or an exception that
+            `call` then raises. The function may be asynchronous.
         versions: API name, or `(API name, node)` → highest version; None if the API is not supported.
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
-        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code.
+        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. A topic →
+            negative error code for all its partitions.
         sent: every request, in order.
         looked_up, leaders_looked_up: the arguments of every lookup of coordinators, and of leaders.
-        recently_failed: node ids of leaders that did not answer. A second failure has no effect until they answer.
+        recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
+            True only for the first failure of a leader.
     """
 
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
@@ -153,7 +155,7 @@ class FakePool(Pool):
         self.recently_failed.discard(node)
 
     def of(self, api: str) -> list[Sent]:
-        """Return the requests of one API that were sent."""
+        """Return the requests that were sent with one API."""
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:

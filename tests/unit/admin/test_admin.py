@@ -1,4 +1,4 @@
-"""Requests about the whole cluster: lists from all brokers, and configs and retention times from any broker."""
+"""Tests of requests to the cluster: lists from all brokers, and configs and retention times from any broker."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ async def test_lists_of_all_brokers_are_merged_and_sorted() -> None:
     assert pool.learned["g1"] == 2
 
 
-async def test_a_group_listed_by_two_brokers_appears_once() -> None:
-    """The group moved from one broker to the other while the brokers were listed."""
+async def test_a_group_that_two_brokers_list_appears_once() -> None:
+    """Both brokers list a group that moves from one broker to the other at that time."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_filters_are_sent_in_kafkas_spelling_and_applied_again(honest: bool) -> None:
+async def test_list_filters_use_kafkas_spelling_and_are_applied_again(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -129,7 +129,7 @@ async def test_configs_are_sorted_and_have_sources() -> None:
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_another_broker_is_asked_for_configs_if_one_is_silent() -> None:
+async def test_another_broker_is_asked_for_configs_after_a_failed_connection() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 
@@ -165,7 +165,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_retention_is_known_only_for_topics_that_delete_by_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_topics_that_delete_by_age_alone_have_a_retention(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
@@ -176,7 +176,7 @@ async def test_retention_is_known_only_for_topics_that_delete_by_time_alone(monk
     assert len(pool.sent) == 3
 
 
-async def test_retention_of_earlier_requests_survives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_read_before_a_failed_request_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: (
@@ -188,7 +188,7 @@ async def test_retention_of_earlier_requests_survives_a_failure(monkeypatch: pyt
     assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 
-async def test_a_hanging_broker_does_not_delay_retention(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_broker_does_not_delay_group_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("a"))})
     version = pool.version
 

@@ -28,8 +28,10 @@ class Logs:
     """Brokers that answer ListOffsets for the partitions that `FakePool.leaders` assigns to them.
 
     Attributes:
-        codes: `(topic, partition)` → error code, for both timestamps or for one of them.
-        led_by: `(topic, partition)` → the real leader of a partition for which the metadata is out of date.
+        codes: `(topic, partition)` → error code for log start and log end, or `(topic, partition, timestamp)` → error
+            code for one of them.
+        led_by: `(topic, partition)` → node id of the real leader, for partitions whose leader in `FakePool.leaders` is
+            out of date.
     """
 
     def __init__(self) -> None:
@@ -78,7 +80,7 @@ async def test_log_ends_alone_take_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_only_partitions_of_a_moved_leader_are_requested_again() -> None:
+async def test_only_partitions_whose_leader_moved_are_requested_again() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -95,7 +97,7 @@ async def test_only_partitions_of_a_moved_leader_are_requested_again() -> None:
     assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
 
 
-async def test_a_leader_that_keeps_moving_is_reported() -> None:
+async def test_a_partition_whose_leader_keeps_moving_has_an_error_code() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 9}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -104,7 +106,7 @@ async def test_a_leader_that_keeps_moving_is_reported() -> None:
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_a_deleted_topic_is_reported_without_another_request() -> None:
+async def test_a_deleted_topic_has_an_error_code_without_another_request() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -113,7 +115,7 @@ async def test_a_deleted_topic_is_reported_without_another_request() -> None:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_log_bounds_of_a_partition_that_does_not_exist_are_none() -> None:
+async def test_a_partition_that_does_not_exist_has_no_log_bounds() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -121,7 +123,7 @@ async def test_log_bounds_of_a_partition_that_does_not_exist_are_none() -> None:
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_a_forbidden_topic_has_its_error_code(where: str) -> None:
+async def test_partitions_of_a_forbidden_topic_have_its_error_code(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}
@@ -133,7 +135,7 @@ async def test_a_forbidden_topic_has_its_error_code(where: str) -> None:
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_leaderless_partition_is_reported_after_a_few_attempts() -> None:
+async def test_a_leaderless_partition_has_an_error_code_after_few_attempts() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -182,7 +184,7 @@ async def test_partitions_of_a_dead_leader_are_read_from_its_successor() -> None
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_a_dead_leader_without_a_successor_is_looked_up_once_per_pause() -> None:
+async def test_leaders_are_looked_up_again_only_after_a_first_failure() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -1,4 +1,4 @@
-"""Decoding the bytes of members of classic groups: consumers, Connect workers and schema registry nodes."""
+"""Tests that decode the bytes of members of classic groups: consumers, Connect workers and schema registry nodes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 
 
 def _described(row: dict[str, Any]) -> tuple[Member, ...]:
-    """Return the members of a DescribeGroups response that was encoded and decoded."""
+    """Encode a DescribeGroups response with one group, decode it, and return the members of the group."""
     body = DESCRIBE_GROUPS.response.encode(6, {"Groups": [row]})
     (read,) = DESCRIBE_GROUPS.response.decode(6, body)["Groups"]
     return classic_group(read, 7, "test").members or ()
 
 
 def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable") -> tuple[Member, ...]:
-    """Return the members of a classic group with these metadata and assignments, in the given order."""
+    """Return the decoded members of a classic group. Each member is given as its encoded metadata and assignment."""
     rows = [
         {
             "MemberId": f"m-{number}",
@@ -38,17 +38,17 @@ def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable")
 
 
 def worker(url: str, allocation: connect.Assignment | None, assigned: connect.Assignment | None) -> tuple[bytes, bytes]:
-    """Return the encoded metadata of a Connect worker."""
+    """Return the encoded metadata and assignment of a Connect worker."""
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
     return metadata, b"" if assigned is None else connect.encode_assignment(assigned)
 
 
 def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
-    """Return an encoded assignment by the leader, whose address is http://a/."""
+    """Return an assignment for a Connect worker whose leader has the address http://a/."""
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
-# consumers
+# Tests of consumers.
 
 
 def test_consumer_members_have_topics_rack_and_partitions() -> None:
@@ -68,7 +68,7 @@ def test_members_of_a_rebalancing_group_have_no_assignment() -> None:
     assert (member.assignment, member.assigned_count) == ((), 0)
 
 
-# Connect
+# Tests of Connect workers.
 
 
 def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> None:
@@ -98,7 +98,7 @@ def test_an_eager_connect_assignment_replaces_the_previous_one() -> None:
     assert member.connect.leader is False
 
 
-def test_the_connect_leader_comes_from_any_assignment() -> None:
+def test_one_assignment_is_enough_to_find_the_connect_leader() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )
@@ -120,7 +120,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_any_sequence_of_connect_increments_is_applied(
+def test_any_cooperative_connect_assignment_is_applied(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))
@@ -132,7 +132,7 @@ def test_any_sequence_of_connect_increments_is_applied(
     assert member.assigned_count == len(running)
 
 
-# schema registries
+# Tests of schema registries.
 
 
 def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
@@ -152,7 +152,7 @@ def test_schema_registry_members_report_their_leader() -> None:
     ]
 
 
-def test_schema_registry_members_may_have_no_leader_or_no_assignment() -> None:
+def test_schema_registries_without_leader_or_assignment_are_decoded() -> None:
     no_leader = schema_registry.encode_assignment(
         schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
     )
@@ -163,12 +163,12 @@ def test_schema_registry_members_may_have_no_leader_or_no_assignment() -> None:
     assert waiting.registry == RegistryNode("http://b:8081", True)
 
 
-# bytes that cannot be decoded
+# Tests of bytes that cannot be decoded.
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\xfd", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"not json {", b"[1, 2]"])
-def test_undecodable_bytes_are_kept(protocol: str, garbage: bytes) -> None:
+def test_member_metadata_that_cannot_be_decoded_is_kept(protocol: str, garbage: bytes) -> None:
     (member,) = classic(protocol, (garbage, garbage))
     assert member.undecoded == garbage
     assert (member.member_id, member.client_id, member.host) == ("m-0", "client", "/10.0.0.1")
@@ -176,7 +176,7 @@ def test_undecodable_bytes_are_kept(protocol: str, garbage: bytes) -> None:
 
 
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
-def test_a_group_is_described_whatever_its_member_bytes_are(protocol: str, metadata: bytes, assigned: bytes) -> None:
+def test_a_group_with_any_member_bytes_is_described(protocol: str, metadata: bytes, assigned: bytes) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
     decoded_parts = (damaged.topics, damaged.connect, damaged.registry)
     assert damaged.undecoded == (b"" if any(part is not None for part in decoded_parts) else metadata)

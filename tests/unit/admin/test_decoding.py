@@ -1,4 +1,4 @@
-"""Decoding the describe responses of each group type."""
+"""Tests that decode the describe responses of each group type."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields of a group that describe responses for consumer, share and streams groups have in common."""
+    """Return the fields that the describe responses for consumer, share and streams groups have in common."""
     return {
         "GroupId": "g",
         "GroupState": "STABLE",
@@ -63,7 +63,7 @@ def partitions(*partitions: int) -> dict[str, Any]:
     return {"TopicPartitions": [{"TopicId": UUID(int=1), "TopicName": "a", "Partitions": list(partitions)}]}
 
 
-def test_consumer_group_members_have_assignment_and_target() -> None:
+def test_consumer_group_members_have_current_and_target_assignments() -> None:
     row = newer_member(
         InstanceId="i",
         RackId="r",
@@ -84,13 +84,15 @@ def test_consumer_group_members_have_assignment_and_target() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_an_unknown_member_type_is_none(version: int, fields: dict[str, Any], protocol: str | None) -> None:
+def test_missing_and_unknown_member_types_have_no_protocol(
+    version: int, fields: dict[str, Any], protocol: str | None
+) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
     (member,) = decode_row(CONSUMER, newer(Members=[row]), version).members
     assert (member.protocol, member.regex, member.instance_id) == (protocol, None, None)
 
 
-def test_share_group_members_have_no_target() -> None:
+def test_share_group_members_have_no_target_assignment() -> None:
     found = decode_row(SHARE, newer(Members=[newer_member(Assignment=partitions(0))]))
     (member,) = found.members
     assert (found.type, member.protocol, member.assignment, member.target) == ("share", "share", (("a", (0,)),), None)
@@ -130,7 +132,7 @@ def test_streams_group_members_have_tasks_by_role() -> None:
     assert found.topology is None
 
 
-def test_stored_and_missing_topologies_are_decoded() -> None:
+def test_streams_topologies_with_and_without_subtopologies_are_decoded() -> None:
     sub = {
         "SubtopologyId": "0",
         "SourceTopics": ["in"],
@@ -149,7 +151,7 @@ def test_stored_and_missing_topologies_are_decoded() -> None:
     assert decode_row(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
 
 
-def test_missing_operations_differ_from_no_allowed_operations() -> None:
+def test_operations_that_were_not_sent_are_none() -> None:
     assert operations(3400) == frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
     assert operations(0) == frozenset()
     assert operations(-2147483648) is None

@@ -1,4 +1,4 @@
-"""Describing groups: which RPCs are tried, in which order, and what their responses prove."""
+"""Tests of describing groups: which RPCs are tried, in which order, and what their responses prove."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ HOSTILE = ["[/red]", "two\nlines\r\n", "\x1b[31m", "a\x00b", "", " ", "x" * 32_0
 
 
 class Cluster:
-    """Brokers that answer lists and describes of every type as Kafka's brokers do.
+    """Brokers that answer ListGroups and the four describe RPCs as Kafka's brokers do.
 
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
-        disabled: RPCs that exist but are switched off.
+        disabled: names of the RPCs that return error 35 because their feature is disabled.
         pool: attributes of `FakePool`.
     """
 
@@ -122,10 +122,10 @@ async def test_a_cached_type_is_checked_with_the_coordinator(version: int) -> No
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_a_group_that_every_rpc_reports_missing_needs_no_list() -> None:
-    """Groups of console consumers disappear all the time.
+async def test_a_group_that_no_rpc_finds_needs_no_list() -> None:
+    """Groups of console consumers disappear all the time. Describing them must not cause a request for a list.
 
-    They must not cause a list request, because a list may contain 100,000 groups.
+    A list may contain 100,000 groups.
     """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
@@ -137,10 +137,10 @@ async def test_a_group_that_every_rpc_reports_missing_needs_no_list() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_a_group_no_longer_listed_needs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen describes such a group until every broker has been asked.
+async def test_a_removed_group_with_a_cached_type_needs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen may still describe a group that its broker no longer lists, because the group may have moved.
 
-    Only the types of a limited number of groups are cached.
+    If the cached type of the group has been dropped, because too many types were cached, the list is requested.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -156,14 +156,14 @@ async def test_a_group_no_longer_listed_needs_no_list(monkeypatch: pytest.Monkey
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_a_list_without_the_undecided_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_without_the_requested_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
-async def test_an_unknown_type_is_listed_and_not_described() -> None:
+async def test_a_group_of_unknown_type_is_listed_but_not_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     future = (await cluster.admin.list_groups()).rows["future"]
     assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
@@ -174,7 +174,7 @@ async def test_an_unknown_type_is_listed_and_not_described() -> None:
     assert "swarm" in fault.message
 
 
-async def test_an_unknown_state_is_kept_as_sent() -> None:
+async def test_an_unknown_group_state_is_returned_as_sent() -> None:
     cluster = Cluster({"a": ("classic", "Hibernating"), "b": ("consumer", "preparingREBALANCE")})
     assert {group: row.state for group, row in (await cluster.admin.list_groups()).rows.items()} == {
         "a": "Hibernating",
@@ -201,7 +201,7 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
     """The group is not reported as Dead or missing, and groups of other types are described."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    for _ in range(2):  # first without a list, then with a list
+    for _ in range(2):  # the second time, the types of the groups are known from a list
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]
         assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [
@@ -211,10 +211,10 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
         await cluster.admin.list_groups()
 
 
-async def test_state_dead_from_an_old_broker_is_checked_in_the_list() -> None:
-    """A group that is not listed is reported as not found.
+async def test_the_list_decides_whether_a_dead_group_exists() -> None:
+    """The old broker also reports an unknown group as Dead. Such a group is reported as not found.
 
-    A listed group is described from the list, and marked as not authoritative.
+    A group that is in the list is described from the list, and its description is not authoritative.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
@@ -235,8 +235,8 @@ async def test_strange_group_ids_are_described_or_reported_as_not_found(version:
     assert [(fault.group, fault.code) for fault in answer.faults] == [(name, 69) for name in absent]
 
 
-async def test_the_empty_id_is_described_as_classic_only() -> None:
-    """On 3.9, ConsumerGroupDescribe fails for all groups of a request if one of them has an empty id."""
+async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
+    """On 3.9, ConsumerGroupDescribe fails for all groups of a request if one of the ids is empty."""
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
@@ -249,7 +249,7 @@ async def test_old_brokers_are_not_asked_for_authorized_operations() -> None:
     assert (found.operations, found.source) == (None, "DescribeGroups v2")
 
 
-async def test_a_connection_lost_at_the_second_rpc_keeps_earlier_descriptions() -> None:
+async def test_descriptions_are_kept_if_the_next_rpc_fails() -> None:
     cluster = Cluster(ALL)
     cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
     answer = await cluster.admin.describe_groups(["c", "k"])
@@ -257,14 +257,14 @@ async def test_a_connection_lost_at_the_second_rpc_keeps_earlier_descriptions() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_missing_states_and_types_in_lists_are_described() -> None:
+async def test_states_that_an_old_broker_does_not_list_are_described() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_a_failing_list_does_not_affect_other_brokers() -> None:
+async def test_lists_of_other_brokers_are_returned_if_one_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (

@@ -1,4 +1,4 @@
-"""Listing one broker repeatedly, and the differences between its lists."""
+"""Tests of a listing feed, which lists the groups of one broker repeatedly and returns the differences."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Brokers:
 
 
 async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
-    """Poll, and apply the differences to `known`. Returns the updated listings and the removed ids."""
+    """Poll, and apply the differences to `known`. Return the ids of the updated and of the removed groups."""
     delta = await feed.poll()
     assert not delta.updated.keys() & set(delta.removed)
     known.update(delta.updated)
@@ -100,7 +100,7 @@ async def test_a_poll_returns_new_changed_and_removed_groups() -> None:
 
 
 async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The throttle time may differ between two lists. This is not a change to the groups."""
+    """The throttle time of the two responses differs, but the groups are the same."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -109,7 +109,7 @@ async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch)
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_a_changed_order_of_rows_is_not_reported() -> None:
+async def test_a_changed_order_of_groups_is_not_a_change() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -118,10 +118,10 @@ async def test_a_changed_order_of_rows_is_not_reported() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_a_version_change_between_polls_is_handled(before: int, after: int) -> None:
-    """Rows of two versions cannot be compared.
+async def test_every_group_is_reported_again_after_a_version_change(before: int, after: int) -> None:
+    """The encoded rows of two versions of ListGroups cannot be compared, so every group of the new list is an update.
 
-    Every group is reported again, and only missing groups are reported as removed.
+    Only groups that are missing in the new list are reported as removed.
     """
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
@@ -137,8 +137,11 @@ async def test_a_version_change_between_polls_is_handled(before: int, after: int
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_an_unlisted_type_is_classic_only_without_consumer_groups() -> None:
-    """Before ListGroups v5, a group is known to be classic only if the broker does not have ConsumerGroupDescribe."""
+async def test_a_type_that_is_not_listed_may_be_unknown() -> None:
+    """ListGroups v4 has no types. If the broker has ConsumerGroupDescribe, a group of consumers may be of two types.
+
+    A Connect group is always classic.
+    """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
     delta = await brokers.admin.listing_feed(1).poll()
@@ -157,7 +160,7 @@ async def test_long_ids_and_unknown_tags_are_decoded() -> None:
 
 
 async def test_a_moved_group_is_described_at_its_new_broker() -> None:
-    """The order in which the two brokers are polled makes no difference."""
+    """The result is the same whether the old or the new broker is polled first."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
         feeds = {node: brokers.admin.listing_feed(node) for node in (1, 2)}
@@ -170,7 +173,7 @@ async def test_a_moved_group_is_described_at_its_new_broker() -> None:
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_a_failed_poll_raises_and_keeps_the_known_list() -> None:
+async def test_a_failed_poll_raises_and_keeps_the_last_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -201,7 +204,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 async def test_applying_all_differences_gives_the_current_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
-    """Applying the differences of each poll gives the current list, for any changes of groups and versions."""
+    """The groups, and the version of ListGroups, may change in any way between two polls."""
     brokers = Brokers({1: {}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     for groups, version in polls:
@@ -222,10 +225,10 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_applying_differences_works_for_rows_in_any_order(
+async def test_applying_differences_gives_the_current_list_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
-    """Only a few of many rows change at a time, so that most rows are skipped without decoding."""
+    """Only a few of many groups change between two polls, so that most rows are skipped without being decoded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_ROWS_PER_CHUNK", together)
         patch.setattr(listing, "_MISSES_TO_STOP", patience)
@@ -253,8 +256,11 @@ async def test_applying_differences_works_for_rows_in_any_order(
                 }
 
 
-async def test_an_id_that_looks_like_encoded_rows_hides_no_group() -> None:
-    """Rows that equal a row of the last list are skipped, but not a group id that contains such a row's bytes."""
+async def test_a_group_id_that_contains_encoded_rows_hides_no_group() -> None:
+    """A poll searches the new list for the encoded rows of the last list, and skips the rows that it finds.
+
+    It must not find them inside a group id that contains the same bytes.
+    """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

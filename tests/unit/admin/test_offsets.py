@@ -1,4 +1,4 @@
-"""Reading committed offsets and share-partition start offsets: batch sizes, late responses, and old brokers."""
+"""Tests of reading committed offsets and share-partition start offsets: batches, timeouts, and old brokers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def names_of(sent: Sent) -> list[str]:
 
 
 def every_group_with(partitions: int = 1) -> Callable[[Sent], Any]:
-    """Return a function that answers OffsetFetch with this number of partitions for every group."""
+    """Return a function that answers OffsetFetch. Every requested group has commits for this number of partitions."""
     return lambda sent: {"Groups": [group(name, *map(commit, range(partitions))) for name in names_of(sent)]}
 
 
@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_offsets_are_sorted_and_minus_one_is_none() -> None:
+async def test_committed_offsets_are_sorted_and_minus_one_becomes_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
@@ -81,7 +81,7 @@ async def test_up_to_200_small_groups_share_a_request() -> None:
 
 
 async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A response should contain at most about 20,000 partitions."""
+    """The number of groups per request is chosen so that a response contains at most about 20,000 partitions."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -98,7 +98,7 @@ async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: p
     assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_a_late_request_is_split_in_halves() -> None:
+async def test_a_request_that_times_out_is_split_in_halves() -> None:
     def answer(sent: Sent) -> Any:
         return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 
@@ -118,7 +118,7 @@ async def test_one_slow_group_does_not_affect_the_others() -> None:
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_a_slow_group_leaves_time_for_those_after_it() -> None:
+async def test_a_slow_group_leaves_time_for_the_next_group() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -128,7 +128,7 @@ async def test_a_slow_group_leaves_time_for_those_after_it() -> None:
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_a_connection_lost_between_requests_keeps_the_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_offsets_are_kept_if_the_next_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
 
     def answer(sent: Sent) -> Any:
@@ -144,7 +144,7 @@ async def test_a_connection_lost_between_requests_keeps_the_first_answer(monkeyp
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_error_codes_are_kept_per_group() -> None:
+async def test_each_group_has_a_fault_with_its_own_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -156,7 +156,13 @@ async def test_error_codes_are_kept_per_group() -> None:
 
 
 class OneByOne:
-    """A broker before 3.0, which accepts one group per OffsetFetch request. It counts the concurrent requests."""
+    """A broker before 3.0, which accepts one group per OffsetFetch request.
+
+    Attributes:
+        under_way: number of requests that are being answered.
+        most: largest number of requests that were being answered at the same time.
+        broken: id of the group whose request loses its connection; empty for none.
+    """
 
     def __init__(self, broken: str = "") -> None:
         self.under_way = self.most = 0
@@ -173,7 +179,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_a_few_single_group_requests_at_once(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_requests_with_one_group_each(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -188,7 +194,7 @@ async def test_a_lost_connection_affects_only_its_single_group_request() -> None
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_offset_fetch_before_version_2_is_a_not_supported_fault() -> None:
+async def test_offsets_from_brokers_before_offset_fetch_v2_are_not_supported() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -202,7 +208,7 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_share_offsets_without_start_or_lag_are_none(version: int, lag: int | None) -> None:
+async def test_missing_share_start_offsets_and_lags_are_none(version: int, lag: int | None) -> None:
     known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del known["Lag"]
@@ -227,7 +233,7 @@ async def test_share_offsets_without_start_or_lag_are_none(version: int, lag: in
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_of_an_old_broker_are_a_not_supported_fault(how: str) -> None:
+async def test_share_offsets_from_an_old_broker_are_not_supported(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

@@ -1,4 +1,4 @@
-"""The group reader: descriptions, offsets, log bounds, and faults that do not hide the rest."""
+"""Tests of the group reader: descriptions, offsets and log bounds are read, even if some requests fail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UnreachableBeforeLogs(ScriptedAdmin):
-    """A cluster that cannot be reached when log bounds are requested."""
+    """A cluster that becomes unreachable before log bounds are requested."""
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
@@ -64,7 +64,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_offsets_are_read_only_for_groups_that_commit_them(group_type: str | None, protocol: str, asked: bool) -> None:
+def test_only_listings_of_groups_that_commit_have_offsets(group_type: str | None, protocol: str, asked: bool) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
@@ -96,9 +96,9 @@ async def test_owned_partitions_without_a_commit_have_log_bounds() -> None:
 
 
 async def test_partitions_of_active_tasks_have_log_bounds() -> None:
-    """The topics are the source and repartition topics of the subtopologies.
+    """An active task reads one partition of each source and repartition topic of its subtopology.
 
-    Partitions of standby tasks are not included.
+    Partitions of standby tasks have no log bounds.
     """
     held = StreamsAssignment(active=(("0", (0,)), ("1", (1,))), standby=(("0", (2,)),))
     parts = (Subtopology("0", ("in",)), Subtopology("1", (), (), (), (TopicInfo("again", 2, -1),)))
@@ -119,7 +119,7 @@ async def test_partitions_of_active_tasks_have_log_bounds() -> None:
     ]
 
 
-async def test_faults_belong_to_groups_and_describe_faults_come_first() -> None:
+async def test_each_fault_names_its_group_and_its_step() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -136,7 +136,7 @@ async def test_faults_belong_to_groups_and_describe_faults_come_first() -> None:
     assert faults["forbidden"].name == "GROUP_AUTHORIZATION_FAILED"
 
 
-async def test_unreachable_leaders_do_not_affect_descriptions_and_offsets() -> None:
+async def test_descriptions_and_offsets_are_read_if_leaders_are_unreachable() -> None:
     admin = UnreachableBeforeLogs()
     admin.add("c", lag=5)
     read = await read_in_full(admin, Deadline(5), listings(admin))
@@ -162,7 +162,7 @@ async def test_descriptions_are_reported_before_the_logs_are_read() -> None:
     assert "partition_bounds" not in called
 
 
-async def test_offsets_are_read_without_describing_the_group() -> None:
+async def test_offsets_are_read_for_groups_that_are_not_described() -> None:
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
@@ -193,7 +193,7 @@ async def test_committed_ends_skips_partitions_without_a_committed_offset() -> N
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_a_failed_call_raises_unless_separate_faults_are_requested(separately: bool) -> None:
+async def test_a_failed_call_raises_unless_separately_is_true(separately: bool) -> None:
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(

@@ -1,4 +1,4 @@
-"""Sending requests to coordinators in batches, and repeating them where that is safe."""
+"""Tests of the router, which sends requests to coordinators in batches, and repeats them if that is safe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OK = 0
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the pause before repeated requests, so that the tests are fast."""
+    """Shorten the pauses before repeated requests, so that the tests are fast."""
     monkeypatch.setattr(routing, "FIRST_PAUSE", 0.0001)
     monkeypatch.setattr(routing, "LONGEST_PAUSE", 0.0001)
 
@@ -70,7 +70,7 @@ class Script:
         return batch
 
     def times(self, name: str) -> int:
-        """Return how often a group was sent."""
+        """Return how many requests contained a group."""
         return sum(names.count(name) for _, names in self.sent)
 
 
@@ -93,7 +93,7 @@ async def test_groups_are_sent_to_their_coordinators_in_batches() -> None:
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_a_repeated_id_is_sent_once() -> None:
+async def test_a_group_id_that_is_given_twice_is_sent_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
@@ -144,7 +144,7 @@ async def test_final_and_unknown_error_codes_are_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
-async def test_a_request_is_repeated_after_a_few_lost_connections(error: KgtuiError) -> None:
+async def test_a_request_is_repeated_only_after_a_few_lost_connections(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 2})
     script = Script({"a": [error]})
     answer = await run(pool, script)
@@ -165,7 +165,7 @@ async def test_a_request_is_repeated_after_a_few_lost_connections(error: KgtuiEr
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_any_other_error_becomes_a_fault_of_each_group_in_the_batch(error: KgtuiError) -> None:
+async def test_an_error_that_is_not_repeated_affects_the_whole_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)
@@ -177,7 +177,7 @@ async def test_any_other_error_becomes_a_fault_of_each_group_in_the_batch(error:
     assert len(script.sent) == 2
 
 
-async def test_results_before_an_error_within_a_batch_are_kept() -> None:
+async def test_results_are_kept_if_the_batch_then_fails() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 
@@ -189,14 +189,14 @@ async def test_results_before_an_error_within_a_batch_are_kept() -> None:
     ]
 
 
-async def test_a_group_missing_in_the_answer_is_a_fault() -> None:
+async def test_a_group_missing_in_the_response_has_a_fault() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
-    assert "does not name" in fault.message
+    assert "does not contain" in fault.message
 
 
-async def test_a_group_without_coordinator_has_a_fault() -> None:
+async def test_a_group_without_a_coordinator_has_a_fault() -> None:
     error = BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")
     script = Script({"a": [OK], "b": [OK]})
     answer = await run(FakePool(coordinators={"b": error}), script)
@@ -224,20 +224,20 @@ async def test_router_raises_only_if_every_request_failed() -> None:
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_a_write_is_repeated_only_if_it_was_never_sent(error: KgtuiError, times: int) -> None:
+async def test_a_write_is_repeated_only_if_no_connection_was_opened(error: KgtuiError, times: int) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_a_write_follows_a_moved_group() -> None:
+async def test_a_write_is_repeated_at_the_new_coordinator() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
 
 
-async def test_a_delete_with_a_lost_answer_is_uncertain_and_not_repeated() -> None:
+async def test_a_delete_whose_response_is_lost_is_uncertain() -> None:
     def answer(sent: Sent) -> Any:
         pool.coordinators["moved"] = 3
         code = MOVED if sent.node == 1 else OK
@@ -271,7 +271,7 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
 def test_every_group_ends_with_one_row_or_one_fault(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """Whatever the brokers answer, the result contains each group once, in the given order, and no row is lost."""
+    """Whatever the brokers answer, the result has one row or one fault for each group, in the order of the request."""
     # Each script ends with a final result, so that no run waits for its deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))
