@@ -56,13 +56,19 @@ class GroupKind:
 
 
 class OffsetExpiry(Enum):
-    """When brokers delete the offsets of a group (KIP-211). The time is `offsets.retention.minutes`."""
+    """When brokers delete the offsets of an Empty group (KIP-211).
+
+    The retention time is the broker option `offsets.retention.minutes`.
+    """
 
     NEVER = auto()
     AFTER_COMMIT = auto()
-    """Each offset is deleted this time after its commit."""
+    """Each offset is deleted when the retention time has passed since its commit."""
     AFTER_EMPTY = auto()
-    """All offsets are deleted this time after the group became Empty. Without a protocol type, as `AFTER_COMMIT`."""
+    """All offsets are deleted when the retention time has passed since the group became Empty.
+
+    The rule for simple groups, which are classic groups without a protocol type, is `AFTER_COMMIT`.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,10 +111,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions. Those that are not worse than the given status are left out.
+    """Merge the undecided verdicts of all partitions. Verdicts that are not worse than the given status are left out.
 
-    Entries with the same verdict and the same missing data become one. It has the largest `needs` and the smallest
-    `has` of the partitions, and their number.
+    Entries with the same verdict and the same missing data become one entry, with the largest `needs`, the smallest
+    `has` and the number of partitions.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -187,23 +187,11 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
         return None
     since, at_least = history.empty_since
     seconds = history.read_at - since
-    expires = None
-    if offsets_retention is not None and _offsets_expire(history):
-        expires = max(offsets_retention - seconds, 0.0)
-    return EmptyPeriod(seconds, at_least, expires)
-
-
-def _offsets_expire(history: ReadHistory) -> bool:
-    """Return whether the time since the group became Empty tells when its offsets expire.
-
-    It does not for share groups, whose offsets do not expire, and for simple groups, which commit while they are Empty.
-    For consumer and streams groups, this time is an upper limit, because each offset expires some time after its own
-    commit.
-    """
     description = history.description
-    return (
-        bool(history.rows)
-        and description is not None
-        and description.type not in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]
-        and bool(description.protocol)
-    )
+    # Without a protocol type, the group is a simple group, which commits while it is Empty.
+    if offsets_retention is None or not history.rows or description is None or not description.protocol:
+        return EmptyPeriod(seconds, at_least)
+    if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:
+        return EmptyPeriod(seconds, at_least)
+    after_commit = description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]
+    return EmptyPeriod(seconds, at_least, max(offsets_retention - seconds, 0.0), after_commit)

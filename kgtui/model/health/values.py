@@ -72,7 +72,7 @@ class Undecided:
         needs: amount of data that is needed to decide.
         has: amount of data so far.
         partitions: number of partitions for which the verdict is undecided.
-        why: reason for an unknown lag, such as `forbidden` or `no leader`; `` for other kinds of data.
+        why: reason for an unknown lag, such as `forbidden` or `no leader`; `` if other data is missing.
     """
 
     status: Status
@@ -164,16 +164,25 @@ class EmptyPeriod:
     Attributes:
         seconds: observed time in the state Empty.
         at_least: whether the group may have been Empty for longer, because it already was at the first read.
-        expires_in: time until the broker may delete its offsets, in seconds; an upper limit if `at_least` is True. None
-            if the time is not known, or if the offsets of the group do not expire for being Empty.
+        expires_in: time until the broker may delete offsets of the group, in seconds. None if the time is not known, or
+            if it does not depend on when the group became Empty.
+        after_commit: whether each offset expires some time after its own commit (consumer and streams groups). The last
+            commit before the group became Empty may be much older, so `expires_in` is then an upper limit. Offsets that
+            were reset while the group was Empty expire later.
     """
 
     seconds: float
     at_least: bool = False
     expires_in: float | None = None
+    after_commit: bool = False
 
     SOON = 86_400.0
     """A warning is shown if the offsets may expire within this many seconds."""
+
+    @property
+    def at_most(self) -> bool:
+        """Whether `expires_in` is an upper limit: the offsets may expire earlier."""
+        return self.at_least or self.after_commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,7 @@ class GroupHealth:
 
     Attributes:
         verdict: verdict by the rules of `kgtui.model.health.judging`.
-        basis: what the verdict is based on: `observed`.
+        basis: what the verdict is based on; always `observed`.
         worst: the partition with the worst status; if there are several, the one with the largest lag. None if every
             partition is OK.
         affected: number of partitions with the worst status.
@@ -227,7 +236,7 @@ class GroupHealth:
         reads: number of reads that succeeded.
         failed: number of reads that failed.
         state: state at the newest read.
-        read_at: time of the newest good read in seconds since the epoch; None if there was none.
+        read_at: time of the newest successful read in seconds since the epoch; None if there was none.
         partitions: the health of every partition.
     """
 

@@ -62,7 +62,7 @@ def expiry(empty: EmptyPeriod) -> str:
     """Return a text that says when the offsets of an Empty group may expire; `` if the time is not known."""
     if empty.expires_in is None:
         return ""
-    at_most = "at most " if empty.at_least else ""
+    at_most = "at most " if empty.at_most else ""
     return f"offsets may expire in {at_most}{duration(empty.expires_in)}"
 
 

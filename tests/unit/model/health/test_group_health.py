@@ -10,7 +10,7 @@ from kgtui.model.cluster import Retention
 from kgtui.model.health import ReadHistory, Watching, health_of
 from kgtui.model.health.read_history import PERIODS_KEPT, SAMPLES_KEPT, RebalanceLog
 from kgtui.model.health.values import EmptyPeriod, RebalanceRate, TimeLag
-from kgtui.model.health.wording import duration
+from kgtui.model.health.wording import duration, expiry
 from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
@@ -85,15 +85,30 @@ def test_empty_period_starts_at_the_first_read_as_empty() -> None:
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
     assert health_of(seen).empty == EmptyPeriod(20.0)
-    assert health_of(seen, retention=Retention(offsets=3600.0)).empty == EmptyPeriod(20.0, expires_in=3580.0)
     seen.add(T0 + 40, described("Stable"), offsets((1, 1)))
     assert health_of(seen).empty is None
     ever = watch([offsets((1, 1))] * 3, description=described("Empty"))
     assert health_of(ever).empty == EmptyPeriod(10.0, at_least=True)
 
 
+@pytest.mark.parametrize(("group_type", "text"), [
+    ("classic", "offsets may expire in 58 min"),
+    ("consumer", "offsets may expire in at most 58 min"),
+    ("streams", "offsets may expire in at most 58 min"),
+])  # fmt: skip
+def test_expiry_is_an_upper_limit_if_offsets_expire_after_their_commits(group_type: str, text: str) -> None:
+    """Offsets of classic groups expire after the group became Empty; Kafka ignores when they were committed."""
+    history = ReadHistory()
+    for n, state in enumerate(["Stable", "Empty", "Empty"]):
+        history.add(T0 + 20 * n, described(state, group_type), offsets((1, 1)))
+    empty = health_of(history, retention=Retention(offsets=3500.0)).empty
+    assert empty == EmptyPeriod(20.0, expires_in=3480.0, after_commit=group_type != "classic")
+    assert empty is not None
+    assert expiry(empty) == text
+
+
 def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
-    """The offsets of a share group do not expire, and those of a simple group expire one by one."""
+    """Offsets of share groups never expire; offsets of simple groups expire after commits that kgtui cannot observe."""
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
