@@ -211,7 +211,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings with those of the screen replaced by environment variables that are set."""
+    """Return the settings, in which environment variables replace settings of the screen."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

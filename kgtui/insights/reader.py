@@ -135,7 +135,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group, or that of the previous hour while the newest has no trend yet."""
+    """Return the newest forecast of each group; while it has no trend yet, the forecast of the previous hour."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

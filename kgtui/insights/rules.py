@@ -100,7 +100,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups with records that expired unread or will do so, from rows of the newest hour in table `forecast`."""
+    """Find groups with records that expired or will expire unread, from rows of the newest hour in `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -178,10 +178,10 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often, or did so earlier.
+    """Find groups that rebalance unusually often now or did in recent hours.
 
     Args:
-        rows: rows of table `churn`; those of a quiet hour are ignored.
+        rows: rows of table `churn`; rows of hours without flapping are ignored.
         now: end of the gold tables, in seconds since the epoch.
     """
     by_group: dict[str, list[GoldRow]] = {}

@@ -71,8 +71,8 @@ class Coverage:
     """How complete an answer is.
 
     Attributes:
-        brokers: number of brokers that answered, and number of all brokers that were asked.
-        groups: number of groups that were described, and number of all groups that were asked for.
+        brokers: a pair: number of brokers that responded, and number of all brokers to which requests were sent.
+        groups: a pair: number of groups that were described, and number of all groups that were requested.
     """
 
     brokers: tuple[int, int] = (0, 0)
@@ -80,7 +80,7 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether every broker answered and every group was described."""
+        """Whether every broker responded and every group was described."""
         return self.brokers[0] == self.brokers[1] and self.groups[0] == self.groups[1]
 
 

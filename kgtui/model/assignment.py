@@ -47,8 +47,8 @@ class Load:
 
     Attributes:
         name: member id, host or rack; None for all members without a rack.
-        members: number of these members.
-        items: number of items that are assigned to them.
+        members: number of members with this member id, on this host or in this rack.
+        items: number of items that are assigned to these members.
     """
 
     name: str | None
@@ -61,8 +61,8 @@ class Skew:
     """How evenly items are distributed over members, hosts or racks.
 
     Attributes:
-        by: what the items are counted for: `member`, `host` or `rack`.
-        loads: number of items of each member, host or rack, largest first.
+        by: what each load covers: one `member`, one `host` or one `rack`.
+        loads: one load per member, host or rack; the one with the most items is first.
         ratio: the largest number of items per member divided by the average; None if nothing is assigned.
     """
 

@@ -27,7 +27,7 @@ _UNKNOWN = -1
 class Status(IntEnum):
     """The verdict on a partition or a group.
 
-    The numbers are those of Burrow. The status of a group is at most `ERR`.
+    The numbers are the same as in Burrow. The status of a group is at most `ERR`.
     """
 
     NOT_FOUND = 0

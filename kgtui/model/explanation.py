@@ -26,7 +26,7 @@ class Explanation:
         meaning: what has happened, in one or two sentences.
         check: the permissions or settings that may be the cause; `` if there are none.
         advice: what the user can do next; `` if nothing needs to be done.
-        is_problem: False if this is normal and needs no action.
+        is_problem: False if the fault, state or reason is normal and needs no action.
     """
 
     title: str
@@ -75,7 +75,7 @@ _FAULTS: dict[str, _Text] = {
     # Permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
-        "the ACLs on the group: DESCRIBE shows it and its offsets",
+        "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
     "TOPIC_AUTHORIZATION_FAILED": _Text(
@@ -285,7 +285,7 @@ def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Return all faults of a group without duplicates: those of its reads, its summary and its coordinator."""
+    """Return the faults of the group's reads, summary and coordinator, without duplicates."""
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None

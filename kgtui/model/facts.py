@@ -1,8 +1,8 @@
 """Looks up members, lag, topics and other facts about one group in a snapshot.
 
 There are two sources: the background sweep reads a short summary of every group, and a group that is selected or in
-view is also read in full. The functions use the newer of both. They return None if the fact has not been read yet, so
-an empty result or 0 always means that the broker reported it.
+view is also read in full. The functions use the newer of the two. They return None if the fact has not been read yet,
+so an empty result or 0 always means that the broker reported it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if there is none, or if the summary of the group is newer."""
+    """Return the description of a group; None if it was not read, or if the summary from the sweep is newer."""
     return _unless_swept_since(snapshot, group, snapshot.details)
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if there are none, or if the summary of the group is newer."""
+    """Return the offsets of a group; None if they were not read, or if the summary from the sweep is newer."""
     return _unless_swept_since(snapshot, group, snapshot.offsets)
 
 

@@ -19,7 +19,7 @@ class ConnectWorker:
         leader: whether this worker is the leader; None while it has no assignment.
         connectors: connectors that the worker runs.
         tasks: the tasks that the worker runs, as `(connector, task numbers)`.
-        revoked: connectors and tasks that the worker must give up, as `connector` or `connector-3`.
+        revoked: connectors and tasks that the worker must give up: `c` is connector `c`, and `c-3` is its task 3.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 for none.
     """

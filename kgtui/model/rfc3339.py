@@ -15,7 +15,7 @@ def rfc3339(seconds: float, precision: str = "milliseconds") -> str:
 
 
 def rfc3339_or_none(seconds: float | None) -> str | None:
-    """Write a time like `rfc3339`. Return None if the time is None."""
+    """Return the result of `rfc3339`, or None if the time is None."""
     return None if seconds is None else rfc3339(seconds)
 
 

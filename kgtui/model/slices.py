@@ -1,4 +1,4 @@
-"""Cooperative slicing: run long computations in short slices, so that the event loop can handle keys in between.
+"""Cooperative slicing: run long computations in short slices, so that the event loop can handle key presses.
 
 A computation is a generator that yields wherever it may be interrupted, and returns its result.
 """
@@ -37,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations on the event loop. When a slice has reached its maximum length, other tasks can run."""
+    """Runs computations on the event loop. When a slice has reached its maximum duration, other tasks can run."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Slices:
 
         Args:
             sleep: `asyncio.sleep`. It is a parameter because this package must not import asyncio.
-            seconds: maximum length of a slice.
+            seconds: maximum duration of a slice.
             still_needed: function that is called after every pause. If it returns False, the computation is stopped.
         """
         self._sleep = sleep
@@ -70,7 +70,7 @@ class Slices:
                 await self.pause()
 
     async def pause_if_due(self) -> None:
-        """Pause if the current slice has reached its maximum length."""
+        """Pause if the current slice has reached its maximum duration."""
         if perf_counter() - self._began > self._seconds:
             await self.pause()
 
@@ -84,5 +84,5 @@ class Slices:
 
     @property
     def spent(self) -> float:
-        """Total length of all slices so far in seconds, without the pauses."""
+        """Total duration of all slices so far in seconds, without the pauses."""
         return self._spent + perf_counter() - self._began

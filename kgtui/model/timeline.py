@@ -128,7 +128,7 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of an interval of the current session, from the series of a group; an empty one for None."""
+    """Return the timeline of an interval of the current session. Without a series, the timeline is empty."""
     if series is None:
         return GroupTimeline(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)

@@ -122,7 +122,10 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Write a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`; with `?` if a worse one is possible."""
+    """Write a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
+
+    A `?` is added if a worse verdict is possible.
+    """
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)
 

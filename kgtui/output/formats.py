@@ -86,8 +86,8 @@ def _utf16(char: str) -> tuple[int, ...]:
 def json_bytes(value: object, *, one_line: bool = False) -> bytes:
     """Encode a value as JSON in UTF-8, with a line feed at the end.
 
-    Characters that a terminal would obey or not show are written as escapes such as `\\u202e`, which every JSON reader
-    understands.
+    Characters that a terminal would interpret or not show are written as escapes such as `\\u202e`. Every JSON reader
+    understands these escapes.
 
     Python decodes an id that is not UTF-8 to lone surrogates (`surrogateescape`). UTF-8 cannot encode lone surrogates,
     so they are escaped too.

@@ -4,8 +4,8 @@
 - `member_fields`: fields of a member, which take a `Member`
 - `partition_fields`: fields of one partition of a group, which take a `PartitionRow`
 
-A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, where
-its value comes from, and the functions that get and write the value:
+A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, the
+source of its value, and the functions that get and write the value:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
@@ -32,7 +32,7 @@ Row = ParamSpec("Row")
 """Parameters of the functions that get a value from a row, such as `[Snapshot, str]` or `[Member]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of values. The names of primitive types are those of Delta Lake; `array` and `object` are those of JSON."""
+"""Types of values. Primitive types have their names in Delta Lake; `array` and `object` are JSON's names."""
 
 NONE = "–"
 """Text that people see for an empty list."""
@@ -68,7 +68,7 @@ class Field(Generic[Row]):
         missing: the reason that is shown if the field has no value.
         optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
-        by_listing: True if all groups with the same listing have the same value, unless a description has a newer one.
+        by_listing: True if the value depends only on the group's `Listing`, unless a description has a newer value.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 

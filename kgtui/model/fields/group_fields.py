@@ -323,7 +323,7 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 class GroupColumns:
     """Reads fields of many groups, which is faster than reading one value at a time.
 
-    A field with `by_listing` is computed once for all groups with the same listing, because even 100,000 groups have
+    A field with `by_listing` is computed once for all groups with the same `Listing`, because even 100,000 groups have
     only a few different listings.
     """
 
@@ -333,7 +333,7 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers list groups without type and state. Both can then differ between groups with the same listing.
+        # Old brokers list groups without type and state. Groups with the same listing may then differ in both.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

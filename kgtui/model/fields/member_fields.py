@@ -206,8 +206,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    A field with `hide_empty` has one if any member has a value. The protocol has one if the members use several
-    protocols.
+    A field with `hide_empty` has a column if any member has a value. The protocol has a column if the members use
+    several protocols.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

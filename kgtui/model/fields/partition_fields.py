@@ -49,7 +49,7 @@ LOG_END: PartitionField = Field(
     "log_end", "LOG-END", "long", _LIST_OFFSETS, lambda row: row.lag.log_end, unit="offset", missing=Missing.UNREAD
 )
 LAG: PartitionField = Field(
-    "lag", "LAG", "long", "log end offset − committed offset; of a share group as the broker reports it (KIP-1226)",
+    "lag", "LAG", "long", "log end offset − committed offset; lag of a share group: from the broker (KIP-1226)",
     lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEAD: PartitionField = Field(

@@ -64,7 +64,7 @@ The fraction is less than 1, because reads are sometimes a little early.
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Reasons for an unknown lag (`PartitionLag.reason`) for which the partition is OK.
 
-For other reasons the verdict is undecided. For these it is not, because the group reads nothing from the partition.
+For every other reason, the verdict is undecided. For these two, the group reads nothing from the partition.
 """
 
 
@@ -75,8 +75,8 @@ class Observed:
     Attributes:
         window: the first observed offset and each later change, as commits. The first commit has no lag.
         now: time of the newest read of the offset, in milliseconds since the epoch.
-        moves: how often the offset was seen to change.
-        pace: average time between two changes, in milliseconds; None before two changes.
+        moves: number of observed changes of the offset.
+        pace: average time between two changes, in milliseconds; None if fewer than two changes were observed.
     """
 
     window: Window

@@ -40,7 +40,7 @@ class FilterCache:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the results for listings whose sequence of ids has changed; without terms, drop all results."""
+        """Drop the results for listings whose sequence of ids has changed; if `terms` is empty, drop all results."""
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:

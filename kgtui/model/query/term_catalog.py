@@ -71,7 +71,7 @@ class FuzzyKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """A term that the list of groups decides. The result is the same for all groups with the same listing.
+    """A term about data in the list of groups. The result is the same for all groups with the same `Listing`.
 
     Attributes:
         of_listing: function that returns the texts to compare for a listing; None if the broker does not list them.

@@ -118,7 +118,7 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerm:
-    """A term that the list of groups decides, once for all groups with the same listing.
+    """A term about data in the list of groups. It is evaluated once for all groups with the same `Listing`.
 
     Attributes:
         key: the key of a `ListingKey`.

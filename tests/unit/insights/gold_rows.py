@@ -1,6 +1,6 @@
 """Build gold tables for tests from a few given values.
 
-All other columns are null, or have a fixed value where null is not allowed.
+Columns without a given value are null, or have a fixed value if null is not allowed.
 """
 
 from __future__ import annotations

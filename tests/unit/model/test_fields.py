@@ -46,8 +46,8 @@ def test_an_output_has_no_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_column_has_the_same_data_as_one_value_at_a_time(group: str, described: bool) -> None:
-    """`old.group` is listed without type and state, which its summary or its description then has."""
+def test_group_columns_have_the_same_data_as_single_fields(group: str, described: bool) -> None:
+    """`old.group` is listed without type and state, so both come from its summary or its description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}

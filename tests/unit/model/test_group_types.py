@@ -23,7 +23,7 @@ def test_states_with_members_are_before_empty_and_dead() -> None:
     )
 
 
-def test_registry_has_the_values_of_filter_terms() -> None:
+def test_registry_has_every_type_protocol_and_kind() -> None:
     assert TYPES == ("classic", "consumer", "share", "streams")
     assert PROTOCOLS == ("consumer", "connect", "sr", "share", "streams")
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")

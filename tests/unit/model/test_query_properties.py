@@ -115,7 +115,10 @@ def test_longer_word_is_within_the_shorter_word_unless_negated(word: str, more: 
 
 
 def test_cached_filter_tests_only_remaining_and_changed_ids() -> None:
-    """A longer word is tested on the ids that the shorter word left, and the same word on ids of changed listings."""
+    """A longer word is tested only on the ids that matched the shorter word.
+
+    The same word is tested only on the ids of listings that have changed.
+    """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
     cache = FilterCache()

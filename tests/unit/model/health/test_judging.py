@@ -38,7 +38,7 @@ def test_stop_takes_longer_if_commits_are_rare() -> None:
 
 
 def test_stop_needs_longer_silence_after_long_idle_time() -> None:
-    """Burrow reports STOP only if the time since the last commit exceeds the window, here 215 s due to idleness."""
+    """Burrow reports STOP only if no commit follows for longer than the window lasts: here 215 s, mostly idle."""
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
     still = [offsets((1040, 1500))]

@@ -104,7 +104,8 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_problems_need_lag_and_stop_or_stall_no_progress(reads: list[Row], empty: bool) -> None:
+def test_only_lag_is_a_problem_and_only_standstill_is_stop(reads: list[Row], empty: bool) -> None:
+    """A group with members gets STALL instead of STOP."""
     row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
