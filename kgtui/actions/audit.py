@@ -1,9 +1,9 @@
 """The audit log: an append-only file of JSON lines.
 
 Each line is synced to disk before the next step begins. An action on a group writes an `intent` before any request is
-sent, and an `outcome` with the same id afterwards. It writes `uncertain` instead if no response arrived, so that the
-effect of the request is not known. The next time that kgtui starts, it checks every action without an `outcome`. Times
-are RFC 3339 in UTC. Readers ignore unknown fields and entries.
+sent, and an `outcome` with the same id afterwards. If no response arrived, the effect of the request is not known, and
+the action writes `uncertain` instead. The next time that kgtui starts, it checks every action without an `outcome`.
+Times are RFC 3339 in UTC. Readers ignore unknown fields and entries.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def challenge(groups: Sequence[str]) -> Challenge:
 def spelling(name: str) -> str:
     """Return a name in printable ASCII, so that different names never look the same.
 
-    Blanks at the start and the end are escaped too.
+    Spaces at the start and at the end are escaped too, because they would be invisible.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

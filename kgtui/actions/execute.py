@@ -153,10 +153,10 @@ class _Deletion:
         if not ready:
             return
         outcomes = await self._send([one.line.group for one in ready])
-        judged = [(one, _judge(one, outcomes[one.line.group])) for one in ready]
-        for result in [result for _, result in judged if result is not None]:
+        results = [(one, _result_if_not_deleted(one, outcomes[one.line.group])) for one in ready]
+        for result in [result for _, result in results if result is not None]:
             await self._finish(result)
-        sent = [one for one, result in judged if result is None]
+        sent = [one for one, result in results if result is None]
         await self._verify(sent, outcomes)
 
     async def _prepare(self, lines: Sequence[Allowed]) -> list[_Ready]:
@@ -251,8 +251,8 @@ class _Deletion:
         return result
 
 
-def _judge(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result for a group if it was certainly not deleted, or None if the deletion must be verified."""
+def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
+    """Return the result if the group was certainly not deleted by this request; None if this must be verified."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

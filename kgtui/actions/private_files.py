@@ -1,4 +1,4 @@
-"""Write files that only their owner can read, and sync them to disk: backups and the audit log."""
+"""Write backups and the audit log, so that only their owner can read them, and sync them to disk."""
 
 from __future__ import annotations
 

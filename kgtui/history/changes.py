@@ -54,7 +54,7 @@ class PollResult:
 
 
 class ChangeTracker:
-    """The state of all groups after the latest poll. It includes rows that were returned but are not yet written."""
+    """The state of all groups after the latest poll. It includes changes that are not in the lake yet."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}

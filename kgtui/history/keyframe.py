@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits for converting groups to Python one at a time: a number of groups, and a fraction of the groups of a block.
+"""Maximum number of groups in a block (see `RowBlocks`), and maximum fraction, that are converted to Python one by one.
 
-Once more groups of a block were requested than both limits allow, the whole block is converted, which is then faster.
+When more groups than both limits allow have been requested, the whole block is converted, because this is then faster.
 """
 
 

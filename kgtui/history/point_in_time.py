@@ -144,9 +144,10 @@ class PointInTime:
             for topic, partition, *row in self._partitions.of(group):
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
-                    seen_rows = result.get((topic, partition))
-                    # If a group could not be read at this poll, its bounds are older. The highest end is the newest.
-                    if seen_rows is None or (log.log_end or -1) > (seen_rows.log_end or -1):
+                    other = result.get((topic, partition))
+                    # The groups may have bounds from different polls, because a group may not have been read at this
+                    # poll. The bounds with the highest log end are the newest.
+                    if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
 

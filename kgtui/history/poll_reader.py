@@ -1,4 +1,4 @@
-"""Yield what consecutive recorded polls read of some groups, because health rules evaluate consecutive reads."""
+"""Read the descriptions and offsets of some groups at consecutive polls, as input for the health rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults that prevent all groups of a coordinator from being read, unless the fault names a group."""
+"""Scopes of faults. A fault with one of these scopes affects all groups of a coordinator, unless it names a group."""
 
 
 class GroupRead(NamedTuple):
@@ -45,11 +45,11 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """The groups and the faults that one poll read.
+    """The result of one poll for some groups.
 
     Attributes:
-        groups: group → what the poll read of this group, for the requested groups that existed at the poll.
-        faults: faults that name no group.
+        groups: group → its description and offsets, for the requested groups that existed at the poll.
+        faults: faults of the poll that name no group.
     """
 
     poll: RecordedPoll
@@ -60,7 +60,9 @@ class PollRead:
 def read_polls(
     recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
 ) -> Iterator[PollRead]:
-    """Yield what each poll read of some groups, in order. Only the rows of one keyframe are in memory at a time.
+    """Yield the result of each poll for some groups, in order.
+
+    Only the rows of one keyframe are in memory at a time.
 
     Args:
         polls: consecutive polls in order.
@@ -96,7 +98,7 @@ class _GroupStates:
 
     def go_to(self, poll: RecordedPoll) -> None:
         """Advance to the next poll, by applying the changes that it recorded."""
-        changed, moved = self._take_groups(poll.ms), set[str]()
+        changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
             if gone:
@@ -119,7 +121,7 @@ class _GroupStates:
             if not gone:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
-    def _take_groups(self, poll: int) -> set[str]:
+    def _apply_group_changes(self, poll: int) -> set[str]:
         """Apply changes to listings, descriptions and members, and return the changed groups."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
@@ -143,9 +145,9 @@ class _GroupStates:
         return rows.offsets_of_rows(positions)
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return what the poll read.
+        """Return the result of the poll.
 
-        Values that the poll could not read are None, although the state still has the values of an earlier poll.
+        Values that the poll could not read are None in the result. The state still has their earlier values.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():

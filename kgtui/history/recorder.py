@@ -155,8 +155,8 @@ class Recorder:
             return "recorder stopped"
         last_poll = rfc3339(before / 1000, "seconds")
         self._notify(
-            f"the previous recorder ({holder}) crashed. The lake has all polls until {last_poll}; later polls, of one "
-            "flush interval at most, are lost"
+            f"the previous recorder ({holder}) crashed. The lake has all polls until {last_poll}. Polls after this "
+            "time are lost; they cover at most one flush interval"
         )
         return "recorder killed"
 

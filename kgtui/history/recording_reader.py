@@ -286,7 +286,7 @@ class RecordingReader:
 GroupState = tuple[object, frozenset[object]]
 """State of a group: a tuple of its row in table `groups`, and a set with a pair (member id, row) for each member.
 
-The rows have no key, and no column `described_at`. The row in table `groups` is None if the group does not exist.
+The rows lack the key columns and `described_at`. The row in table `groups` is None if the group does not exist.
 """
 
 ABSENT: GroupState = (None, frozenset())

@@ -173,7 +173,9 @@ class ReplayAdmin:
         """Return the retention that the recorder read last. It may be newer than the poll that is shown."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
-            return Answer(stored, (Fault("NOT_SUPPORTED", "the recording has no retention of topics and offsets"),))
+            return Answer(
+                stored, (Fault("NOT_SUPPORTED", "the recording has no retention times of topics and offsets"),)
+            )
         found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
         return Answer(Retention(found, stored.offsets))
 
@@ -225,8 +227,8 @@ class ReplayFeed:
         """Return how the group list of the broker differs from the previous call.
 
         Raises:
-            ClientError: the poll that is shown has a fault of this broker. This is raised once all groups that the
-                broker listed before its fault were returned.
+            ClientError: the broker had a fault at the poll that is shown. If the group list has changed too, this call
+                returns the change, and the next call raises the error.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

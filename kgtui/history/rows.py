@@ -111,7 +111,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """Return a tuple of None that replaces `description_row` for a group that has not been described yet."""
+    """Return the tuple that replaces `description_row` for a group without a description. All its values are None."""
     return _UNDESCRIBED
 
 

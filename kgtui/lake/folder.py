@@ -39,7 +39,7 @@ _LONGEST = 65_536
 
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
-"""Start of a URL. `Path` replaces the two slashes of a URL by one."""
+"""Start of a URL. It ends with a single slash, because `Path` replaces the two slashes of a URL by one."""
 
 
 @dataclass(frozen=True, slots=True)

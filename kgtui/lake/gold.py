@@ -1,4 +1,4 @@
-"""Read rows, lag histories and the age of the gold tables of a lake, without Spark."""
+"""Read the gold tables of a lake without Spark: their rows, their age, and the lag histories of groups."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Gold:
     def lag_histories(
         self, groups: Collection[str], *, since: datetime | None = None, until: datetime | None = None
     ) -> dict[str, LagHistory]:
-        """Return group → lag history with one value per minute, for those of these groups that have rows."""
+        """Return group → lag history with one value per minute. Groups without rows in table `lag` are left out."""
         columns = ("group", "minute", "lag", "rate_in", "rate_out", "time_lag", "members", "steady_since")
         rows = self.rows(LAG, columns, since=since, until=until, time="minute", groups=groups, where=only_whole_groups)
         by_group: dict[str, list[GoldRow]] = {}

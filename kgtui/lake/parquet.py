@@ -27,7 +27,7 @@ BLOCK = 8_192
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that are written without dictionary encoding, because few values repeat; lakes are a tenth smaller."""
+"""Columns that are written without dictionary encoding. This saves a tenth of the disk, because few values repeat."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000

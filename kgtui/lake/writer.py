@@ -34,8 +34,8 @@ class Batch:
 
     Attributes:
         last: the newest poll. It is also the serial number of the batch.
-        parts: table → pairs, one per poll: the first columns, which all rows of the poll share, and the rows with the
-            other columns. They are joined when they are written, in chunks, so that other threads are not blocked.
+        parts: table → one pair per poll: the values of the first columns, which are equal in all rows of the poll, and
+            the rows without these columns. `rows` joins them in chunks, so that other threads are not blocked.
         done: tables to which the rows of this batch were already appended.
     """
 
@@ -115,7 +115,7 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all sealed batches to the tables, and return the number of polls and rows.
+        """Append all sealed batches to the tables, and return the numbers of appended polls and rows.
 
         Raises one of `storage_errors`. The next flush writes the rows that could not be written.
         """
@@ -186,7 +186,7 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one per day, because opening a lake reads all of them."""
+        """Merge the files of table `polls` into one file per day, because opening a lake reads all of these files."""
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():

@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().interval)
 
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
-"""Number of reads that are kept per partition of a group with very many partitions.
+"""Minimum number of reads that are kept per partition.
 
-At the default polling interval, they cover all commits that Burrow's rules assess.
+At the default polling interval, these reads cover all commits that Burrow's rules assess.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
-"""Number of reads that are kept per partition of a group with few partitions."""
+"""Number of reads that are kept per partition, unless the group has too many partitions."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
 """Maximum number of reads that are kept, for all partitions of one group and for all groups together.
 
-A read of one partition takes 40 bytes.
+The read of one partition takes 40 bytes of memory.
 """
 
 _MANY_PARTITIONS = 500
-"""Number of partitions from which on the read of a group is stored in a thread, because it takes long."""
+"""Minimum number of partitions with which the read of a group is stored in a thread, because this takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
@@ -52,8 +52,7 @@ _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
-"""Maximum fraction of the CPU time that is used to compute verdicts: of all groups together, and of the selected group.
-"""
+"""Maximum fraction of the CPU time that is used for verdicts, on all groups together and on the selected group."""
 
 _CPU_CREDIT = 0.05
 """Maximum CPU time for verdicts, in seconds, that can be saved up while unused, or used in advance."""
@@ -191,7 +190,7 @@ class HealthTier:
             group = self._next()
             if group is None:
                 return
-            await self._judge(group)
+            await self._compute_verdict(group)
 
     async def _store_reads(self) -> None:
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
@@ -249,7 +248,7 @@ class HealthTier:
             return self._selected
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
-    async def _judge(self, group: str) -> None:
+    async def _compute_verdict(self, group: str) -> None:
         """Compute the verdict on a group in slices.
 
         No read is stored during the computation, so that its input does not change.

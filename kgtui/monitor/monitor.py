@@ -37,7 +37,10 @@ _FIRST_DRAW = 1.0
 """Maximum time, in seconds, that the other polling loops wait for the first group list to be drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Maximum time, in seconds, that the other polling loops wait once the screen has reported its first view."""
+"""Time, in seconds, that the other polling loops wait after the screen has set its first view.
+
+`_FIRST_DRAW` limits the whole wait.
+"""
 
 
 class Monitor:

@@ -135,7 +135,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time between two descriptions of the same group while recording, in seconds."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. With a longer interval, the interval is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time that the recorder waits for the first list of every broker, in seconds."""
@@ -173,8 +173,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # The time is between half the interval and the interval, depending on the group id, so that not all groups are
-        # described in the same poll.
+        # The next description is due after half to all of the interval, depending on the group id, so that not all
+        # groups are described in the same poll.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since")
-"""Attributes that all snapshots share with the store. They are not copied, because 100,000 entries would take long."""
+"""Attributes that all snapshots share with the store, because copying 100,000 entries for each would take long."""
 
 _SORT_BELOW = 8
-"""A list with fewer ids per change than this is sorted again. With more ids, inserting by bisection is faster."""
+"""Minimum number of ids per change for which inserting by bisection is faster than sorting the whole list again."""
 
 
 class Store:

@@ -28,11 +28,19 @@ COMMITS = table(
     Column("topic", "string", "topic of the committed offset", nullable=False),
     Column("partition", "int", "partition of the committed offset", nullable=False),
     Column("offset", "long", "committed offset; null in a tombstone, because the offset was deleted or expired"),
-    Column("leader_epoch", "int", "leader epoch of the committed offset; null if the client sent no leader epoch"),
+    Column(
+        "leader_epoch",
+        "int",
+        "leader epoch of the committed offset; null in a tombstone, or if the client sent no leader epoch",
+    ),
     Column("metadata", "string", "metadata of the commit; null in a tombstone"),
     Column("commit_time", "timestamp", "commit time set by the broker; null in a tombstone"),
-    Column("expire_time", "timestamp", "expiry time that an old client requested; null if no expiry was requested"),
-    Column("topic_id", "string", "topic id as Kafka prints it; null if the record has no topic id (before version 4)"),
+    Column(
+        "expire_time",
+        "timestamp",
+        "expiry time that an old client requested; null in a tombstone, or if the client requested no expiry time",
+    ),
+    Column("topic_id", "string", "topic id as Kafka prints it; null in a tombstone and in records before version 4"),
 )
 
 GROUP_EVENTS = table(
@@ -73,19 +81,39 @@ GROUP_EVENTS = table(
         "timestamp",
         "time at which the state of a classic group or the target assignment began; null if the record has no time",
     ),
-    Column("protocol_type", "string", "protocol type of a classic group, such as consumer, connect or sr; else null"),
+    Column(
+        "protocol_type",
+        "string",
+        "protocol type of a classic group, such as consumer, connect or sr; null in records of other group types",
+    ),
     Column(
         "protocol",
         "string",
         "assignor of a classic group or server assignor of a member; null if the record has no assignor",
     ),
-    Column("leader", "string", "member id of the leader of a classic group; null if there is no leader"),
-    Column("members", "int", "number of members of a classic group; null in records of other groups"),
-    Column("member_ids", "string", "JSON array with the member ids of a classic group; null for other groups"),
-    Column("client_id", "string", "client id of a member; null in records that do not describe a member"),
-    Column("host", "string", "address of a member as reported by the broker; null in other records"),
-    Column("instance_id", "string", "instance id of a static member (KIP-345); null in other records"),
-    Column("assignment", "string", "JSON object: member id -> sorted array of topic-partition; null if unknown"),
+    Column(
+        "leader",
+        "string",
+        "member id of the leader of a classic group; null without a leader, and in records of other group types",
+    ),
+    Column("members", "int", "number of members of a classic group; null in records of other group types"),
+    Column(
+        "member_ids", "string", "JSON array of the member ids of a classic group; null in records of other group types"
+    ),
+    Column("client_id", "string", "client id of a member; null if the record does not describe a member"),
+    Column("host", "string", "address of a member, from the broker; null if the record does not describe a member"),
+    Column(
+        "instance_id",
+        "string",
+        "instance id of a static member (KIP-345); null if the record does not describe a static member",
+    ),
+    Column(
+        "assignment",
+        "string",
+        "assignment as a JSON object: member id -> sorted array of topic-partition (classic groups), "
+        "subtopology-partition (streams groups) or topic id-partition (other groups); null if the record has no "
+        "assignment or cannot be decoded",
+    ),
     Column("detail", "string", "value of the record as JSON, as Kafka prints it; null in a tombstone"),
 )
 
@@ -95,8 +123,18 @@ REBALANCES = table(
     "one rebalance of a group",
     ("record_partition", "record_offset"),
     Column(PARTITION, "date", "UTC day of the start of the rebalance", nullable=False),
-    Column("record_partition", "int", "partition of the record that started the epoch or generation", nullable=False),
-    Column("record_offset", "long", "offset of that record in record_partition", nullable=False),
+    Column(
+        "record_partition",
+        "int",
+        "partition of __consumer_offsets that has the record with which the epoch or generation began",
+        nullable=False,
+    ),
+    Column(
+        "record_offset",
+        "long",
+        "offset in record_partition of the record with which the epoch or generation began",
+        nullable=False,
+    ),
     _GROUP,
     _TYPE,
     Column("epoch", "int", "generation or group epoch after the rebalance", nullable=False),
@@ -114,10 +152,10 @@ REBALANCES = table(
         "string",
         "cause of the rebalance: joined, left, joined and left, subscription or topics; null if unknown",
     ),
-    Column("joined", "int", "number of members that joined; null if unknown"),
-    Column("left", "int", "number of members that left; null if unknown"),
+    Column("joined", "int", "number of members that joined in the rebalance; null if unknown"),
+    Column("left", "int", "number of members that left in the rebalance; null if unknown"),
     Column("members", "int", "number of members after the rebalance; null if unknown"),
-    Column("moved", "int", "number of partitions or tasks whose owner changed; null if unknown"),
+    Column("moved", "int", "number of partitions or tasks whose owner changed in the rebalance; null if unknown"),
 )
 
 QUARANTINE = table(
@@ -126,10 +164,19 @@ QUARANTINE = table(
     "one record that could not be decoded, and the reason",
     ("record_partition", "record_offset"),
     *_RECORD,
-    Column("fault", "string", "unknown type, unknown version, damaged key or damaged value", nullable=False),
-    Column("reason", "string", "description of the fault for people", nullable=False),
-    Column("type", "int", "number of the record type, from the start of the key; null if the key is too short"),
-    Column("version", "int", "version of the value, from its start; null if the value is missing or too short"),
+    Column(
+        "fault",
+        "string",
+        "why the record could not be decoded: unknown type, unknown version, damaged key or damaged value",
+        nullable=False,
+    ),
+    Column("reason", "string", "message that explains why the record could not be decoded", nullable=False),
+    Column("type", "int", "number of the record type, read from the start of the key; null if the key is too short"),
+    Column(
+        "version",
+        "int",
+        "version of the value, read from the start of the value; null if the value is missing or too short",
+    ),
     Column("key", "binary", "key of the record; null if the record has no key"),
     Column("value", "binary", "value of the record; null in a tombstone"),
 )
@@ -145,7 +192,7 @@ COORDINATOR_RECORDS = table(
     ("partition", "offset"),
     Column(PARTITION, "date", "UTC day of the timestamp of the record", nullable=False),
     Column("partition", "int", "partition of __consumer_offsets", nullable=False),
-    Column("offset", "long", "offset of the record in its partition", nullable=False),
+    Column("offset", "long", "offset of the record in the partition of __consumer_offsets", nullable=False),
     Column("timestamp", "timestamp", "time at which the coordinator wrote the record", nullable=False),
     Column("key", "binary", "key of the record; null only in a damaged record"),
     Column("value", "binary", "value of the record; null in a tombstone"),

@@ -47,7 +47,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        about: what the value and its unit mean, and when it is null; empty if the name says all this.
+        about: what the value means, its unit, and when it is null; empty if the name says all this.
     """
 
     name: str

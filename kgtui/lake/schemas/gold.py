@@ -12,7 +12,7 @@ from kgtui.lake.schemas.definition import PARTITION, Column, table
 RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
 """Values of column `source`: the layers whose tables were used for a row."""
 
-_DAY = Column(PARTITION, "date", "UTC day of the row", nullable=False)
+_DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
 _TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
 _PARTITION = Column("partition", "int", "partition; null in rows about the whole group")
@@ -83,7 +83,10 @@ LAG = table(
         "bound",
     ),
     Column(
-        "kind", "string", "kind as in `recorded/partitions`: commit, share or owned; null in rows about the whole group"
+        "kind",
+        "string",
+        "what the group has in the partition: `commit` (a committed offset), `share` (a share-partition start offset) "
+        "or `owned` (only an owner); null in rows about the whole group",
     ),
     Column("error", "int", "Kafka error code because of which the lag is unknown; null if there is no such error"),
     Column(
@@ -95,7 +98,7 @@ LAG = table(
     Column(
         "unknown",
         "int",
-        "number of partitions whose lag should be known but is not; null if offsets were not read, and in rows about a "
+        "number of partitions whose lag could not be read; null if offsets were not read, and in rows about a "
         "partition",
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
@@ -103,7 +106,7 @@ LAG = table(
     Column(
         "steady_since",
         "timestamp",
-        "start of the time without gaps between polls that contains this minute",
+        "start of the uninterrupted series of polls to which this minute belongs",
         nullable=False,
     ),
     *_covered("the polls of this minute"),
@@ -143,14 +146,14 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "end of the first window of the current series of windows whose status is not OK; null if the status is OK",
+        "end of the first window since which the status has never been OK; null if the status is OK",
     ),
     Column(
         "lag",
         "long",
         "lag in records at the end of the window; for a group, the sum over the partitions with a known lag",
     ),
-    Column("unknown", "int", "number of partitions whose lag is unknown; null in rows about a partition"),
+    Column("unknown", "int", "number of partitions whose lag could not be read; null in rows about a partition"),
     Column(
         "position",
         "long",
@@ -159,16 +162,24 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, its number of commits divided by that of a full commit window, at most 1; for a group, the "
-        "fraction of its partitions with a full commit window",
+        "for a partition, number of its commits divided by the number of commits in a full window, at most 1; for a "
+        "group, fraction of its partitions that have a full window",
     ),
     Column(
         "commits",
         "int",
         "number of commits from which the status was computed; null in rows about the whole group",
     ),
-    Column("first_commit", "timestamp", "time of the first of these commits; null in rows about the whole group"),
-    Column("last_commit", "timestamp", "time of the last of these commits; null in rows about the whole group"),
+    Column(
+        "first_commit",
+        "timestamp",
+        "time of the first commit from which the status was computed; null in rows about the whole group",
+    ),
+    Column(
+        "last_commit",
+        "timestamp",
+        "time of the last commit from which the status was computed; null in rows about the whole group",
+    ),
     Column(
         "undecided",
         "string",
@@ -196,16 +207,25 @@ CHURN = table(
     Column(
         "rebalances",
         "int",
-        "number of rebalances; a lower bound, because polls miss rebalances that begin and end between two polls",
+        "number of rebalances in the hour; a lower bound, because polls miss rebalances that begin and end between two "
+        "polls",
         nullable=False,
     ),
-    Column("state_changes", "int", "number of changes of the group state; null if the hour was not recorded"),
-    Column("epoch_steps", "int", "increase of the group epoch or generation; null if the group has no epoch"),
-    Column("members_joined", "int", "number of members that joined the group; null if unknown"),
-    Column("members_left", "int", "number of members that left the group; null if unknown"),
-    Column("partitions_moved", "int", "number of partitions whose owner changed; null if unknown"),
-    Column("rebalancing_seconds", "double", "time for which the group was rebalancing, in seconds; null if unknown"),
-    Column("records_held_up", "double", "estimated number of records written during these rebalances; null if unknown"),
+    Column(
+        "state_changes", "int", "number of changes of the group state in the hour; null if the hour was not recorded"
+    ),
+    Column(
+        "epoch_steps", "int", "increase of the group epoch or generation in the hour; null if the group has no epoch"
+    ),
+    Column("members_joined", "int", "number of members that joined the group in the hour; null if unknown"),
+    Column("members_left", "int", "number of members that left the group in the hour; null if unknown"),
+    Column("partitions_moved", "int", "number of partitions whose owner changed in the hour; null if unknown"),
+    Column(
+        "rebalancing_seconds",
+        "double",
+        "time for which the group was rebalancing in the hour, in seconds; null if unknown",
+    ),
+    Column("records_held_up", "double", "estimated number of records written during the rebalances; null if unknown"),
     Column(
         "covered_seconds",
         "double",
@@ -242,7 +262,7 @@ CLEANUP = table(
     Column(
         "quiet_since",
         "timestamp",
-        "latest possible time at which the group became unused; it may have been unused before",
+        "latest possible time at which the group became unused; it may have been unused earlier",
         nullable=False,
     ),
     Column(

@@ -20,7 +20,7 @@ LAYER: Layer = "recorded"
 
 _ALWAYS = (
     Column(PARTITION, "date", "UTC day of the poll", nullable=False),
-    Column("keyframe", "long", "newest poll up to this one that wrote the complete state", nullable=False),
+    Column("keyframe", "long", "newest poll, not later than `poll`, that wrote the complete state", nullable=False),
     Column("poll", "long", "time of the poll in milliseconds since the epoch", nullable=False),
 )
 _GONE = Column("gone", "boolean", "true if the object that the row describes no longer exists", nullable=False)
@@ -73,7 +73,11 @@ GROUPS = _table(
     Column("group_epoch", "int", "group epoch (KIP-848, KIP-932, KIP-1071); null for classic groups"),
     Column("assignment_epoch", "int", "epoch of the target assignment; null for classic groups"),
     Column("members", "int", "number of members; null if unknown, or if the broker withheld the members"),
-    Column("description", "string", "JSON object with the rest of the description; null if never described"),
+    Column(
+        "description",
+        "string",
+        "JSON object with the values of the description that have no column of their own; null if never described",
+    ),
 )
 
 MEMBERS = _table(
@@ -113,8 +117,8 @@ PARTITIONS = _table(
     Column(
         "kind",
         "string",
-        "commit (with a committed offset), share (of a share group) or owned (assigned to a member, but without a "
-        "committed offset)",
+        "what the group has in the partition: commit (a committed offset), share (a share-partition start offset) or "
+        "owned (only a member that owns the partition)",
     ),
     Column("committed", "long", "committed offset; null if the partition has no committed offset"),
     Column("spso", "long", "share-partition start offset (KIP-932); null until it is initialized"),
@@ -122,7 +126,7 @@ PARTITIONS = _table(
     Column("leader_epoch", "int", "leader epoch of the committed offset or share-partition start offset"),
     Column("metadata", "string", "metadata of the committed offset"),
     Column("error", "int", "Kafka error code of the read of the offset, 0 if it succeeded"),
-    Column("message", "string", "message of that error; null if the broker sent no message"),
+    Column("message", "string", "error message if the offset could not be read; null if the broker sent no message"),
     Column("log_start", "long", "log start offset; null if unknown"),
     Column("log_end", "long", "log end offset; null if unknown"),
     Column(

@@ -114,13 +114,13 @@ async def test_deletion_of_a_running_process_is_not_checked(killed: StateFolder,
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_first_start_asks_nothing_and_creates_no_folder(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_first_start_sends_no_request_and_creates_no_folder(folder: StateFolder, admin: ScriptedAdmin) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()
 
 
-async def test_entries_have_user_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_intent_has_command_process_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
     """The intent and the outcome of a deletion have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")

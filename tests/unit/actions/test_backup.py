@@ -51,16 +51,16 @@ def share() -> GroupData:
     return GroupData(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
 
 
-def written(folder: StateFolder, held: GroupData) -> Path:
-    """Return the path of a backup that was just written."""
-    path = backup_path(folder, held.group, "0123456789abcdef", 1763712000.25)
-    write_backup(path, held, CLUSTER, "0123456789abcdef", 1763712000.25)
+def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
+    """Write a backup, and return its path."""
+    path = backup_path(folder, data.group, "0123456789abcdef", 1763712000.25)
+    write_backup(path, data, CLUSTER, "0123456789abcdef", 1763712000.25)
     return path
 
 
 def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
     """The backup includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
-    backup = read_backup(written(folder, consumer()))
+    backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
     assert backup.header["made_at"] == "2025-11-21T08:00:00.250Z"
@@ -78,7 +78,7 @@ def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
 
 def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
     """The backup also has the lag, leader epochs, and the reason why there are no configs."""
-    backup = read_backup(written(folder, share()))
+    backup = read_backup(write_a_backup(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
     assert backup.header["configs_fault"] == "no configs before 3.7"
@@ -88,12 +88,12 @@ def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
 
 def test_csv_has_the_format_of_kafkas_tool(folder: StateFolder) -> None:
     """The CSV file leaves out partitions without a commit and partitions of deleted topics."""
-    assert read_backup(written(folder, consumer())).csv.read_text() == "orders,0,7\n"
+    assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
 def test_only_the_owner_can_read_a_backup(folder: StateFolder) -> None:
     """Backup files have mode 0600, and their folders have mode 0700."""
-    path = written(folder, consumer())
+    path = write_a_backup(folder, consumer())
     for file in (path, path.with_suffix(".csv")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.backups.stat().st_mode) == 0o700
@@ -101,10 +101,10 @@ def test_only_the_owner_can_read_a_backup(folder: StateFolder) -> None:
 
 
 def test_existing_backup_is_not_overwritten(folder: StateFolder) -> None:
-    path = written(folder, consumer())
+    path = write_a_backup(folder, consumer())
     before = path.read_bytes()
     with pytest.raises(FileExistsError):
-        written(folder, consumer())
+        write_a_backup(folder, consumer())
     assert path.read_bytes() == before
     assert path.with_suffix(".csv").exists()
 
@@ -122,7 +122,7 @@ def test_any_group_id_gives_a_safe_file_name(folder: StateFolder, name: str) -> 
 
 def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
     """A backup counts as truncated if the end line is missing or a line is incomplete."""
-    path = written(folder, consumer())
+    path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))
     assert not read_backup(path).complete
@@ -132,7 +132,7 @@ def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
 
 def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
     """The list of backups reports each file that is not a backup, and shows the other files."""
-    path = written(folder, consumer())
+    path = write_a_backup(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")
     newer.write_text(json.dumps(header | {"schema": 2}))

@@ -35,12 +35,12 @@ def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
     """Call `act`, which changes the cluster, right before the scripted cluster responds to the nth call of `call`."""
-    asked = admin._record_call
+    record_call = admin._record_call
     seen = 0
 
     async def watched(name: str, groups: Iterable[str] = ()) -> None:
         nonlocal seen
-        await asked(name, groups)
+        await record_call(name, groups)
         if name == call:
             seen += 1
             if seen == nth:
@@ -49,8 +49,8 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
     admin._record_call = watched  # type: ignore[assignment,method-assign]
 
 
-def activate(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
-    """Let an application join the group, so that the group becomes active."""
+def joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
+    """Return a function that lets an application join the group, so that the group becomes active."""
     return lambda: admin.add(group, members=(member(),), lag=5)
 
 
@@ -112,7 +112,7 @@ async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, fold
     """No delete request is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
-    activate(admin)()
+    joins(admin)()
     results = await execute(admin, made, folder)
     assert results.by_group["g"].status is DeletionStatus.REFUSED
     assert results.by_group["g"].reason == "the group changed since the plan: Stable with 1 member: stop it first"
@@ -125,7 +125,7 @@ async def test_group_active_during_the_backup_is_refused(admin: ScriptedAdmin, f
     """The second describe, which comes after the backup, shows that the group is active."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
-    on_call(admin, "partition_bounds", activate(admin))
+    on_call(admin, "partition_bounds", joins(admin))
     assert (await execute(admin, made, folder)).by_group["g"].status is DeletionStatus.REFUSED
     assert sends(admin) == []
 
@@ -135,7 +135,7 @@ async def test_group_active_before_the_request_is_refused_by_the_broker(
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
     admin.add("g", state="Empty", lag=5)
-    on_call(admin, "delete_groups", activate(admin))
+    on_call(admin, "delete_groups", joins(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.REFUSED
     assert "became active, so the broker refused" in result.reason

@@ -160,8 +160,8 @@ def test_time_until_records_expire_uses_the_recorded_retention(check: Callable[.
     unknown.flush()
     stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "the time until records or offsets expire may be unknown: the recording has no retention of topics and offsets"
-        in stderr
+        "the time until records or offsets expire may be unknown: "
+        "the recording has no retention times of topics and offsets" in stderr
     )
 
 

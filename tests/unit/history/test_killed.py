@@ -17,7 +17,7 @@ import pytest
 from kgtui.history import RecordingReader
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from tests.unit.history.killed import FLUSH
-from tests.unit.history.test_recorder import has_complete_polls
+from tests.unit.history.test_recorder import check_polls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def polls_in(lake: Path) -> int:
     """Return the number of polls in a lake; 0 while the lake cannot be opened yet."""
     try:
         return len(RecordingReader(lake).polls())
-    except Exception:  # noqa: BLE001 - it is being made
+    except Exception:  # noqa: BLE001 - the lake is still being created
         return 0
 
 
@@ -75,7 +75,7 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         messages = process.communicate()[0]
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
-        has_complete_polls(lake)
+        check_polls(lake)
         assert killed - found.last.at < FLUSH + SLACK
         for poll in (found.first, found.last, dice.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

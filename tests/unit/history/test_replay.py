@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until a condition is true."""
     async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event
+        while not condition():  # noqa: ASYNC110 - the condition has no event that could be awaited
             await asyncio.sleep(0.01)
 
 
@@ -59,7 +59,10 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
 
 
 async def test_replay_returns_the_same_values_as_the_cluster(tmp_path: Path) -> None:
-    """The simulator has groups of every type, also with invalid UTF-8 in their ids. Its clock does not advance."""
+    """The simulator has groups of every type, some with invalid UTF-8 in their ids.
+
+    Its clock does not advance, so that the cluster returns the same values after the recording.
+    """
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
         connect(cluster.bootstrap.split(",")) as live,

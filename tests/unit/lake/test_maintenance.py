@@ -171,6 +171,7 @@ def test_prune_deletes_whole_days(lake: Path) -> None:
 
 
 def test_prune_starts_with_polls(lake: Path) -> None:
+    """If pruning is interrupted, readers ignore the remaining rows, because their polls are no longer in `polls`."""
     assert next(upkeep.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 

@@ -127,7 +127,7 @@ def test_removed_gold_table_makes_all_days_pending(folder: LakeFolder, table: Ta
     assert pending_days(folder).days == ()
 
 
-def test_gold_table_of_a_newer_kgtui_makes_all_days_pending(
+def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
     folder: LakeFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_pipeline(folder)
@@ -135,7 +135,7 @@ def test_gold_table_of_a_newer_kgtui_makes_all_days_pending(
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_computed_tables_without_rows_leave_no_day_pending(folder: LakeFolder) -> None:
+def test_no_day_is_pending_after_a_run_without_rows(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     pending_days(folder).mark_done()
     assert pending_days(folder).days == ()

@@ -21,7 +21,7 @@ async def store() -> Store:
     return store
 
 
-def test_a_deleted_group_is_removed_after_every_broker_was_listed(store: Store) -> None:
+def test_a_deleted_group_is_removed_after_every_broker_sent_a_list(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -49,7 +49,7 @@ def test_a_group_listed_again_stays(store: Store) -> None:
     assert "a" in store.groups
 
 
-def test_a_silent_broker_delays_removal_only_for_the_grace_period(store: Store) -> None:
+def test_a_silent_broker_delays_a_removal_only_for_the_grace_period(store: Store) -> None:
     now = 0.0
     removals = PendingRemovals(store, lambda: now)
     removals.add(1, ["a"], {1, 2})
@@ -75,7 +75,7 @@ def test_a_returning_broker_keeps_its_groups(store: Store) -> None:
     assert 1 in store.brokers
 
 
-def test_a_joining_broker_must_be_listed_before_a_removal(store: Store) -> None:
+def test_a_removal_waits_for_the_list_of_a_joining_broker(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

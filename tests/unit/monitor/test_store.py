@@ -187,7 +187,7 @@ async def test_all_data_of_a_removed_group_is_removed() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_a_cancelled_list_leaves_consistent_groups() -> None:
+async def test_cancelling_the_storage_of_a_list_leaves_consistent_groups() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)
