@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often to wait until the queues of the focused widget and of all its ancestors have been emptied.
+"""Number of rounds in which to wait until the focused widget and all its ancestors have emptied their queues.
 
 The first round handles the key itself, the second one a message that the key causes, such as `Input.Submitted`, and the
 third one a message that is posted in response to that message.

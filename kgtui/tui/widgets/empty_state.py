@@ -58,7 +58,8 @@ def empty_state(snapshot: Snapshot, target: Target, *, filtered_out: bool, inter
         return _unreachable(snapshot, target, interval)
     where = text.plain(target.bootstrap or target.name, 60)
     if snapshot.brokers:
-        return [(f"Reading the groups of {len(snapshot.brokers)} brokers{text.marks().ellipsis}", "kg-muted")]
+        brokers = "broker" if len(snapshot.brokers) == 1 else "brokers"
+        return [(f"Reading the groups of {len(snapshot.brokers)} {brokers}{text.marks().ellipsis}", "kg-muted")]
     return [(f"Connecting to {where}{text.marks().ellipsis}", "kg-muted")]
 
 
@@ -82,7 +83,8 @@ def _forbidden(message: str) -> Paragraphs:
 
 
 def _no_groups(answered: int, brokers: int) -> Paragraphs:
-    answers = "The broker answers" if answered == 1 else f"{answered} of {brokers} brokers answer"
+    verb = "answers" if answered == 1 else "answer"
+    answers = "The broker answers" if brokers == 1 else f"{answered} of {brokers} brokers {verb}"
     return [
         (f"{answers}, but there is no group that this user may see.", ""),
         ("", ""),
