@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
-from kgtui.commands.selection import select_groups
+from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups
 from kgtui.commands.times import parse_duration
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
-from kgtui.model.query import Need, parse
+from kgtui.model.query import Need
 from kgtui.monitor import policy
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.model.health.values import DEFAULT_WATCHING
 
     add_lake_options(parser)
-    parser.add_argument("expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND")
+    add_selection_options(parser)
     parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
     parser.add_argument("--interval", metavar="TIME", help=f"time between two reads ({policy.CHECK_INTERVAL:g}s)")
     parser.add_argument(
@@ -80,7 +80,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="assumed time between two commits of a group, until it has been observed (%(default)s)",
     )
-    parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 
 def epilog() -> str:
@@ -95,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     from kgtui.model.burrow import Options
     from kgtui.model.health import Watching
 
-    query = parse(" ".join([args.filter, *args.expr]).strip())
+    query = query_of(args)
     if args.lake is not None and args.interval is not None:
         raise UsageError("--interval cannot be used with --lake, because the interval of a recording is fixed")
     args.seconds = policy.CHECK_DURATION if args.seconds is None else parse_duration("--for", args.seconds)
@@ -132,7 +131,7 @@ async def check(
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
     timeout = timeout_of(args)
-    selection = await select_groups(admin, _without_health(query), timeout=timeout)
+    selection = await select_groups(admin, _without_health(query), groups=args.group, timeout=timeout)
     if selection.ids and sys.stderr.isatty():
         notify(f"watching {len(selection.ids)} groups for {args.seconds:g} s")
     schedule = Schedule(args.seconds, args.interval, policy.check_timeout(args.interval, timeout))
@@ -150,7 +149,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     """
     from kgtui.commands.group_watch import RecordedWatch
 
-    selection = await select_groups(admin, _without_health(query), timeout=timeout_of(args))
+    selection = await select_groups(admin, _without_health(query), groups=args.group, timeout=timeout_of(args))
     selection = replace(selection, snapshot=as_of(selection.snapshot, admin))
     groups = {group: selection.snapshot.groups[group] for group in selection.ids}
     watch = RecordedWatch(admin, groups, args.seconds, watching)
@@ -199,13 +198,10 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
         csv=lambda: check_results.as_csv(results),
     )
     _notify_limits(results, selected)
-    # If no group matches, the check fails, because an id in the filter may be misspelled.
-    no_match = not selection.ids and bool(_without_health(query).terms)
-    if no_match:
-        notify("no group matches the filter")
+    missing = notify_missing(args, _without_health(query), selection.ids, selection.listed)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)
     complete = results.coverage.complete and not results.faults and not lag_unknown
-    return 0 if complete and not results.failed and not no_match else 1
+    return 0 if complete and not results.failed and not missing else 1
 
 
 def _judge(

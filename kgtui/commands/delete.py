@@ -15,10 +15,17 @@ from kgtui.actions.plan import Allowed, loss_text, plan, type_text, undo_text
 from kgtui.actions.verification import unfinished
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_error, print_result, print_text
-from kgtui.commands.selection import select_groups, undecided_text
+from kgtui.commands.selection import (
+    add_selection_options,
+    as_options,
+    notify_missing,
+    query_of,
+    select_groups,
+    undecided_text,
+    words_of,
+)
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
-from kgtui.model.query import parse
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
 from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from kgtui.actions.plan import DeletionLoss, Plan, Refused
     from kgtui.actions.results import GroupResult, Results
     from kgtui.admin.base import GroupAdmin
+    from kgtui.commands.selection import Selection
     from kgtui.model.query import Query
 
 _SECOND_CONFIRMATION = "irreversible"
@@ -38,25 +46,16 @@ _SECOND_CONFIRMATION = "irreversible"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui delete`."""
-    from kgtui.commands.parser import add_format_option, group_id
+    from kgtui.commands.parser import add_format_option
 
     parser.epilog = (
         "Deletes only groups that the describe RPC of their type reports as Empty, each after a backup of its\n"
         "offsets. To confirm on a terminal, type the id of the group, or the number of groups. Without a terminal,\n"
         "pass --yes --expect N.\n"
-        "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed."
+        "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed,\n"
+        "or no group matches."
     )
-    parser.add_argument(
-        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
-    )
-    parser.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        type=group_id,
-        metavar="NAME",
-        help="id of a group to delete; may be repeated",
-    )
+    add_selection_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests; send nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needs --expect")
     parser.add_argument("--expect", type=int, metavar="N", help="delete only if exactly N groups match")
@@ -81,11 +80,11 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
     Warnings about the client properties are therefore printed only once, and coordinators are looked up only once.
     """
     async with connected(args) as admin:
-        deletion, matching = await _plan(args, admin, query, folder)
+        deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
             _show(args, _plan_table(deletion, requests=True), deletion, None)
             _check_expected(args, matching)
-            return 4 if deletion.refused else 0
+            return 4 if deletion.refused else int(missing)
         if args.format == "table":
             print_text(_plan_table(deletion))
         _check_expected(args, matching)
@@ -94,9 +93,7 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
                 _confirm(args, deletion)
         results = await _carry_out(args, admin, deletion, folder)
     _show(args, _results_table(results, folder), deletion, results)
-    if not deletion.lines:
-        notify("no group matches the filter")
-    return results.exit_code
+    return results.exit_code or int(missing)
 
 
 def _show(args: argparse.Namespace, text: str, deletion: Plan, results: Results | None) -> None:
@@ -156,9 +153,12 @@ def _read_line(prompt: str) -> str:
 
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if the groups are named with `--group`. Raises `UsageError` if neither is given."""
-    query = parse(" ".join(filter(None, [getattr(args, "filter", ""), *args.expr])))
-    if args.group and query:
-        raise UsageError("EXPR and --group cannot be used together")
+    query = query_of(args)
+    if len(args.expr) > 1 and len(words := words_of(query)) > 1:
+        raise UsageError(
+            f"an id must contain all of these words to match: {', '.join(words)}; to name groups, use "
+            f"{as_options(words)}, and for one filter, quote it"
+        )
     if not args.group and not query.terms:
         raise UsageError("no group is named; pass EXPR, such as state:Empty, or --group NAME")
     if args.expect is not None and args.expect < 0:
@@ -176,15 +176,22 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
-) -> tuple[Plan, int]:
-    """Return the plan, and the number of groups that match the filter or are named with `--group`."""
+) -> tuple[Plan, int, bool]:
+    """Return the plan, the number of groups that match the filter or are named, and whether the filter matches none.
+
+    With `--expect 0` or `--allow-empty`, a filter without a match is no failure.
+    """
     timeout = timeout_of(args)
     await _check_unfinished(admin, folder, timeout)
-    groups = list(dict.fromkeys(args.group)) if query is None else await _matching(admin, query, timeout)
-    return await plan(admin, groups, timeout=timeout), len(groups)
+    if query is None:
+        groups = list(dict.fromkeys(args.group))
+        return await plan(admin, groups, timeout=timeout), len(groups), False
+    selection = await _matching(admin, query, timeout)
+    missing = notify_missing(args, query, selection.ids, selection.listed) and args.expect != 0
+    return await plan(admin, selection.ids, timeout=timeout), len(selection.ids), missing
 
 
-async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str]:
+async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> Selection:
     selection = await select_groups(admin, query, timeout=timeout)
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
@@ -193,7 +200,7 @@ async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> list[str
     searched, every = selection.searched
     if searched < every:
         notify(f"{undecided_text(searched, every)}; these groups are not deleted")
-    return selection.ids
+    return selection
 
 
 async def _check_unfinished(admin: GroupAdmin, folder: StateFolder, timeout: float) -> None:

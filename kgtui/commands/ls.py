@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import atexit
 import gc
 import sys
@@ -11,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
-from kgtui.commands.selection import select_groups, undecided_text
+from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups, undecided_text
 from kgtui.errors import UsageError
 from kgtui.output import group_list
 
 if TYPE_CHECKING:
+    import argparse
+
     from kgtui.admin.base import GroupAdmin
     from kgtui.commands.selection import Selection
     from kgtui.model.query import Query
@@ -28,14 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option, add_lake_options
 
     add_lake_options(parser)
-    parser.add_argument("expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND")
+    add_selection_options(parser)
     add_format_option(parser, "table", "json", "csv", "wide")
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
         "--watch", nargs="?", type=float, const=True, metavar="SECONDS", help="repeat every SECONDS (2) until Ctrl-C"
     )
-    parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 
 def epilog() -> str:
@@ -47,7 +47,7 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls` and return its exit code: 1 if some groups or brokers could not be read."""
-    query = _query(" ".join([args.filter, *args.expr]).strip())
+    query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
         from kgtui.monitor.policy import WATCH_INTERVAL
 
@@ -67,14 +67,6 @@ def run(args: argparse.Namespace) -> int:
             gc.enable()
 
 
-def _query(text: str) -> Query | None:
-    if not text:
-        return None
-    from kgtui.model.query import parse
-
-    return parse(text)
-
-
 async def _run(args: argparse.Namespace, query: Query | None) -> int:
     async with recorded(args) or connected(args) as admin:
         if args.watch is None:
@@ -86,7 +78,9 @@ async def _print_once(
     args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False
 ) -> int:
     members = args.members or args.format == "wide"
-    selection = await select_groups(admin, query, members=members, lag=args.lag, timeout=timeout_of(args))
+    selection = await select_groups(
+        admin, query, groups=args.group, members=members, lag=args.lag, timeout=timeout_of(args)
+    )
     groups = group_list.GroupList(
         as_of(selection.snapshot, admin),
         selection.ids,
@@ -103,7 +97,8 @@ async def _print_once(
         csv=lambda: group_list.as_csv(groups),
     )
     _notify_limits(query, selection)
-    return 0 if selection.coverage.complete and not selection.faults else 1
+    missing = notify_missing(args, query, selection.ids, selection.listed)
+    return 0 if selection.coverage.complete and not selection.faults and not missing else 1
 
 
 async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:

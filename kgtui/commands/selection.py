@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kgtui.commands.printing import notify
+from kgtui.errors import UsageError
 from kgtui.model.answer import Coverage
+from kgtui.model.command_line import quote
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.deadline import Deadline
@@ -34,6 +39,7 @@ class Selection:
         lag: whether offsets and log end offsets were read.
         searched: pair of counts: groups that the filter could test, and groups that it had to test because the list of
             groups alone did not exclude them.
+        listed: all groups of the cluster.
     """
 
     snapshot: Snapshot
@@ -43,16 +49,121 @@ class Selection:
     members: bool = False
     lag: bool = False
     searched: tuple[int, int] = (0, 0)
+    listed: Mapping[str, Listing] = field(default_factory=dict)
+
+
+def add_selection_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name groups: a filter or exact ids."""
+    from kgtui.commands.parser import group_id
+
+    parser.add_argument(
+        "expr", nargs="*", type=str, metavar="EXPR", help="filter terms, joined by AND; see kgtui ls --help"
+    )
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        type=group_id,
+        metavar="ID",
+        help="the group with exactly this id; may be repeated",
+    )
+    parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 if no group matches")
+    parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
+
+
+def query_of(args: argparse.Namespace) -> Query:
+    """Return the filter from the command line. Raises `UsageError` if `--group` is given too."""
+    from kgtui.model.query import parse
+
+    query = parse(" ".join(filter(None, [args.filter, *args.expr])).strip())
+    if args.group and query.terms:
+        raise UsageError("EXPR and --group cannot be used together")
+    return query
+
+
+def words_of(query: Query) -> list[str]:
+    """Return the words of a filter that a group id must contain."""
+    from kgtui.model.query.terms import IdTerm
+
+    return [
+        term.any_of[0].text
+        for term in query.terms
+        if isinstance(term, IdTerm) and not term.negated and len(term.any_of) == 1 and term.any_of[0].kind == "word"
+    ]
+
+
+def notify_missing(
+    args: argparse.Namespace, query: Query | None, found: Collection[str], every: Collection[str]
+) -> bool:
+    """Print a message if no group matches the filter, or if a group named with `--group` does not exist.
+
+    The message contains similar ids.
+
+    Args:
+        found: ids of the selected groups.
+        every: ids of all groups of the cluster.
+
+    Returns:
+        Whether the exit code has to be 1: a group is missing, and `--allow-empty` is not given.
+    """
+    absent = [group for group in dict.fromkeys(args.group) if group not in found]
+    for group in absent:
+        notify(f"there is no group {group!r}{suggestion([group], every)}")
+    if query is not None and query.terms and not found:
+        words = words_of(query)
+        both = f"; all {len(words)} words must be in the id; to name groups, use {as_options(words)}"
+        notify(f"no group matches the filter{suggestion(words, every)}{both if len(words) > 1 else ''}")
+        return not args.allow_empty
+    return bool(absent) and not args.allow_empty
+
+
+def as_options(words: Sequence[str]) -> str:
+    """Return the words as values of the option `--group`, quoted for a shell."""
+    return " ".join(f"--group {quote(word)}" for word in words)
+
+
+def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
+    """Return the end of a message with up to three ids that are similar to the words, or an empty text.
+
+    An id is similar if the whole id, or a part of it between punctuation, is similar to a word or to a part of it.
+    """
+    from difflib import get_close_matches
+
+    shortest: dict[str, str] = {}
+    for group in sorted(every, key=lambda group: (len(group), group)):
+        for part in _parts(group):
+            shortest.setdefault(part, group)
+    close = [
+        shortest[part]
+        for word in words
+        for wanted in _parts(word)
+        for part in get_close_matches(wanted, shortest, cutoff=0.7)
+    ]
+    names = ", ".join(list(dict.fromkeys(close))[:3])
+    return f"; similar: {names}" if names else ""
+
+
+def _parts(text: str) -> list[str]:
+    """Return the text and its parts between punctuation that are long enough to compare, in lower case."""
+    lower = text.lower()
+    return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 
 
 async def select_groups(
-    admin: GroupAdmin, query: Query | None = None, *, members: bool = False, lag: bool = False, timeout: float
+    admin: GroupAdmin,
+    query: Query | None = None,
+    *,
+    groups: Collection[str] = (),
+    members: bool = False,
+    lag: bool = False,
+    timeout: float,
 ) -> Selection:
     """List all groups, read what the filter and the caller need, and select groups by the filter.
 
     Args:
         admin: the cluster, or a recording.
         query: the filter; None selects every group.
+        groups: if not empty, only groups with these ids are selected and read.
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
         timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
@@ -64,7 +175,8 @@ async def select_groups(
     if query is None and not members and not lag:
         # Return early without a filter. This is the most frequent case, and the imports below would slow it down.
         snapshot, faults = await list_groups(admin, timeout=timeout)
-        return Selection(snapshot, sorted(snapshot.groups), _coverage(snapshot, len(snapshot.groups)), faults)
+        ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
+        return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
     from kgtui.admin.deadline import Deadline
     from kgtui.model.query import Need, Query
 
@@ -72,6 +184,10 @@ async def select_groups(
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
     snapshot, faults = await list_groups(admin, timeout=deadline.step())
+    listed = snapshot.groups
+    if groups:
+        named = {group: listed[group] for group in sorted(groups) if group in listed}
+        snapshot = replace(snapshot, groups=named, by_listing=_by_listing(named))
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
     # Faults of groups outside the result are reported too, because such a group might match if it could be read.
@@ -79,7 +195,7 @@ async def select_groups(
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
-        faults, members, lag, query.searched(snapshot),
+        faults, members, lag, query.searched(snapshot), listed,
     )  # fmt: skip
 
 

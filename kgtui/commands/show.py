@@ -9,6 +9,7 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import CONFIGS, Logs, read_groups
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
+from kgtui.commands.selection import suggestion
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
@@ -43,7 +44,9 @@ async def _run(args: argparse.Namespace) -> int:
     async with recorded(args) or connected(args) as admin:
         snapshot, faults = await read_details(admin, groups, timeout=timeout_of(args))
         snapshot = as_of(snapshot, admin)
-    found = [group for group in groups if group in snapshot.groups]
+        found = [group for group in groups if group in snapshot.groups]
+        missing = [group for group in groups if group not in snapshot.groups]
+        listed = (await admin.list_groups(timeout=timeout_of(args))).rows if missing else {}
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
     wide = args.format == "wide"
@@ -55,7 +58,9 @@ async def _run(args: argparse.Namespace) -> int:
     )
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
-        notify(f"{where}{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
+        absent = fault.group is not None and fault.group in missing and fault.group not in listed
+        similar = suggestion([fault.group or ""], listed) if absent else ""
+        notify(f"{where}{fault.message} [{fault.name}]{similar}" + (f" ({fault.advice})" if fault.advice else ""))
     return 0 if whole == len(groups) and not faults else 1
 
 

@@ -234,7 +234,7 @@ async def test_exit_code_of_the_process_follows_the_verdict() -> None:
         )
         bad = await kgtui("check", *watch, "orders.archive", "--format", "json")
         fine = await kgtui("check", *watch, "payments.ledger")
-        missing = await kgtui("check", *watch, "no-such-group")
+        missing = await kgtui("check", *watch, "nowhere")
     (row,) = json.loads(bad[1])["groups"]
     assert (bad[0], row["group"], row["cause"], row["basis"]) == (1, "orders.archive", "STOP", "observed")
     assert fine[0] == 0

@@ -192,12 +192,23 @@ def test_groups_that_cannot_be_read_are_reported_and_not_deleted(
     ]
 
 
-def test_no_matching_group_exits_with_0_without_a_confirmation(
+@pytest.mark.parametrize("words", [[], ["--dry-run"]])
+def test_no_matching_group_exits_with_1_without_a_confirmation(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert cli.main(["delete", "idle-q", *words]) == 1
+    assert capsys.readouterr().err == "kgtui: no group matches the filter; similar: idle-b, idle-a\n"
+    assert cli.main(["delete", "idle-q", "--allow-empty", *words]) == 0
+    assert cli.main(["delete", "idle-q", "--yes", "--expect", "0", *words]) == 0
+    assert sent(admin) == []
+
+
+def test_several_words_are_rejected_because_they_look_like_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["delete", "nothing-like-this"]) == 0
-    assert "no group matches" in capsys.readouterr().err
-    assert sent(admin) == []
+    assert cli.main(["delete", "idle-a", "idle-b"]) == 2
+    assert "to name groups, use --group idle-a --group idle-b" in capsys.readouterr().err
+    assert admin.calls == []
 
 
 def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
@@ -282,7 +293,7 @@ def test_unfinished_deletion_is_checked_by_the_next_delete(
     assert cli.main(["audit", "--unfinished"]) == 0
     assert "no outcome yet" in capsys.readouterr().out
     del admin.groups["idle-a"], admin.descriptions["idle-a"]
-    assert cli.main(["delete", "nothing-like-this"]) == 0
+    assert cli.main(["delete", "nothing-like-this"]) == 1
     assert (
         "the outcome of an earlier deletion of idle-a was unknown; a later check found that the group no longer exists"
         in (capsys.readouterr().err)

@@ -91,7 +91,39 @@ def test_filter_selects_and_sorts_groups(
     run: Callable[..., Completed], expression: tuple[str, ...], expected: list[str]
 ) -> None:
     ran = run("ls", *expression)
-    assert (ran.code, groups(ran)) == (0, expected)
+    assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["unlike"], "no group matches the filter"),
+        (["PAYY"], "no group matches the filter; similar: pay"),
+        (["paymnets"], "no group matches the filter; similar: eu.payments-settle.v2"),
+        (["queu3", "type:share"], "no group matches the filter; similar: queue"),
+        (
+            ["pay", "idle"],
+            ("no group matches the filter; similar: pay, idle; all 2 words must be in the id; "
+            "to name groups, use --group pay --group idle"),
+        ),
+        (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),
+    ],
+)  # fmt: skip
+def test_missing_groups_are_reported_with_similar_ids(
+    run: Callable[..., Completed], admin: ScriptedAdmin, words: list[str], message: str
+) -> None:
+    admin.add("eu.payments-settle.v2")
+    ran = run("ls", *words)
+    assert (ran.code, ran.err) == (1, f"kgtui: {message}\n")
+    assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
+
+
+def test_named_groups_are_listed_by_their_exact_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    admin.add("type:share", lag=3)
+    ran = run("ls", "--group", "type:share", "--group", "idle", "--lag")
+    assert (ran.code, groups(ran)) == (0, ["idle", "type:share"])
+    assert calls(admin)["committed_offsets"] == ("idle", "type:share")
+    assert run("ls", "--group", "pay", "idle").code == 2
 
 
 def test_options_are_accepted_before_and_after_the_command(run: Callable[..., Completed]) -> None:
@@ -174,14 +206,14 @@ def test_groups_with_the_same_error_share_one_line(run: Callable[..., Completed]
 
 def test_message_about_the_term_empty_names_the_screen(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
-    assert (ran.code, groups(ran)) == (0, [])
+    assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: needs the screen" in ran.err
 
 
 def test_message_about_a_verdict_term_names_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
-    assert (ran.code, groups(ran)) == (0, [])
+    assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err
     assert "verdict: and timelag: need kgtui check" in ran.err
 

@@ -72,7 +72,7 @@ def test_closed_pipe_ends_a_watch_without_a_message(company: SimulatorProcess) -
 
 
 def test_ctrl_c_ends_a_watch_without_output(company: SimulatorProcess) -> None:
-    command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "no-such"]
+    command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "orders"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline().startswith(b"GROUP")
