@@ -76,7 +76,7 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
     Args:
         names: names of the members by member id.
-        unsettled: whether to leave out partitions and tasks that their target owner already owns.
+        unsettled: whether to return only partitions and tasks that are not yet owned by their target owner.
     """
     return [
         PlacementRow(

@@ -159,7 +159,7 @@ class PaneTabs(LineWidget):
     def on_click(self, event: events.Click) -> None:
         """Ask the parent widget to bring the clicked pane to the front.
 
-        The blank before a title belongs to the title.
+        A click on the blank before a title counts as a click on the title.
         """
         pane = next((pane for end, pane in self._ends if event.x < end), None)
         if pane is not None:
