@@ -110,7 +110,7 @@ def _run(words: list[str]) -> int:
 def _check_variables() -> None:
     """Raise UsageError if a variable that names a cluster, a file or a folder is set to an empty text.
 
-    The user meant something else than the default, which may be another cluster.
+    The default is not used instead, because it may be another cluster than the one that the user meant.
     """
     for name in _NAMING_VARIABLES:
         if not os.environ.get(name, "unset").strip():
@@ -159,7 +159,7 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
 
 
 def _without_values(words: Sequence[str]) -> str:
-    """Return the command line with the names of its options, without their values, which may be secrets."""
+    """Return the command and the names of its options. All values are left out, because they may be secrets."""
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []
     return " ".join(["kgtui", *first, *options])

@@ -25,7 +25,7 @@
 from __future__ import annotations
 
 CRASHED = 70
-"""Exit code after a defect of kgtui, as opposed to the errors below: EX_SOFTWARE of sysexits.h."""
+"""Exit code after an internal error, which is a bug of kgtui (EX_SOFTWARE of sysexits.h)."""
 
 
 class KgtuiError(Exception):

@@ -11,7 +11,7 @@ May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module o
 | `session` | a connection and the API versions negotiated on it |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
-| `transport` | dialing through aiokafka |
+| `transport` | connects to a broker through aiokafka |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
 | `security`, `properties`, `tls`, `secret` | logins and TLS from Java client properties |

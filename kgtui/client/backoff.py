@@ -23,8 +23,8 @@ class Backoff:
     Args:
         first: pause after the first failure, in seconds.
         longest: longest pause, in seconds.
-        clock: returns seconds of a clock that never goes back.
-        chance: returns a random number from 0 to 1.
+        clock: function that returns the time of a monotonic clock, in seconds.
+        chance: function that returns a random number from 0 to 1.
     """
 
     __slots__ = ("_clock", "_first", "_longest", "_random", "_until", "failures")

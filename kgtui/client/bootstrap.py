@@ -95,7 +95,8 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
     Args:
         timeout: time limit in seconds for connecting to one server. The same limit applies again to its response.
-        log: receives the error of each failed attempt at once, so that it can be read before the function returns.
+        log: the error of each failed attempt is stored here immediately, so that the caller can read it while other
+            attempts are still running.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error contains every attempt and why it failed.

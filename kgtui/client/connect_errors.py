@@ -138,7 +138,7 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
-            f"the certificate of {address} is for another host name ({reason}): connect by a name in the certificate; "
+            f"the certificate of {address} is for another host name ({reason}): use a name that is in the certificate; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
     if error.verify_code in _EXPIRED:
@@ -184,10 +184,7 @@ def explain_missing_sasl(address: Address) -> str:
 
 
 def explain_login_required(address: Address, security: Security) -> str:
-    """Explain why a listener responded to ApiVersions and then closed the connection.
-
-    Listeners that require SASL do this.
-    """
+    """Explain that the listener requires a login, because it responded to ApiVersions and closed the connection."""
     protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is Kafka, but closed the connection after the first response: it probably requires a login; "
@@ -203,7 +200,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the first bytes of a response that ended too early, including the four that were read as its length."""
+    """Return the first bytes of a response that ended too early, including the four bytes of its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):

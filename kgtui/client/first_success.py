@@ -71,9 +71,9 @@ async def first_success(
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run coroutines at the same time, and return their results in order.
+    """Run coroutines at the same time, and return their results in the order of the coroutines.
 
-    If one fails, cancel the others and raise its error.
+    If a coroutine fails, cancel all others and raise the error.
     """
     try:
         async with asyncio.TaskGroup() as group:

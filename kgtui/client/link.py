@@ -34,7 +34,7 @@ T = TypeVar("T")
 WRITES = frozenset({DELETE_GROUPS.key})
 """API keys of the requests that are never sent twice.
 
-These requests change the cluster, and a broker may have executed one of them although its response was lost.
+These requests change the cluster, and a broker may have executed a request even if no response has arrived.
 """
 
 
@@ -140,7 +140,7 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt failed, a caller waits only briefly for the current one, because it may well fail, too.
+        # If the last attempt failed, the current attempt may well fail, too, so a caller waits for it only briefly.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -207,8 +207,8 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # A broker may close a connection that was idle, or whose login has expired (KIP-368), just when the
-                # request is sent. If this may have happened, the request is sent again on a new connection, unless the
-                # request writes.
+                # request is sent. If this may have happened, the request is sent again on a new connection, unless it
+                # is one of `WRITES`, which change the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 

@@ -257,10 +257,10 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove the topics of a broker from the cache, because it did not respond and may no longer be their leader.
+        """Remove every topic from the cache in which this broker leads a partition, because the broker did not respond.
 
-        After the first failure, the topics are removed at once. If the broker fails again, they are removed only after
-        a pause, which grows up to `LONGEST_LOOKUP_PAUSE`.
+        Another broker may be the leader now. After the first failure, the topics are removed immediately. If the broker
+        fails again, they are removed only after a pause, which grows up to `LONGEST_LOOKUP_PAUSE`.
 
         Returns:
             Whether the topics were removed; False during the pause.
@@ -274,7 +274,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Note that a leader responded, so that its topics are removed at once after its next failure."""
+        """Reset the pause of a broker that responded: its next failure counts as the first."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:

@@ -29,9 +29,8 @@ class PoolOptions:
             itself continues.
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
-        stall: if a request misses its deadline and the connection has received nothing for this long, the connection is
-            replaced.
-        head_start: if any broker can respond to a request, the next broker is asked as well after this time.
+        stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.
+        head_start: for a request that any broker can answer: time after which the next broker is asked as well.
         retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that moves or loads
             its groups.
         thread_bytes: responses with more bytes than this are decoded in a thread.

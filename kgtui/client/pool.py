@@ -245,11 +245,11 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove the topics of a broker that did not respond from the cache of leaders; see `LeaderCache.failed`."""
+        """Report that a leader did not respond, so that its topics are looked up again; see `LeaderCache.failed`."""
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Note that a leader responded; see `LeaderCache.answered`."""
+        """Report that a leader responded; see `LeaderCache.answered`."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -307,7 +307,7 @@ class Pool:
             task.exception()
 
     def _take(self, view: ClusterView) -> ClusterView:
-        """Store new metadata of the cluster. Close the links to brokers that have left it or have a new address."""
+        """Store new metadata, and close links to brokers that have left the cluster or have a new address."""
         old = self._view
         if old is not None and old.cluster_id != view.cluster_id:
             self._coordinators.clear()

@@ -31,7 +31,7 @@ _CONVERT_KEY = (
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks the certificate against the broker's host name, because the connection itself is made to an IP address."""
+    """A TLS context that checks the certificate for the broker's host name, because kgtui connects to an IP address."""
 
     name = ""
 
@@ -71,7 +71,7 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context for a broker with this host name. Reads the files.
+        """Return the TLS context for a broker with this host name. The files are read on every call.
 
         Raises:
             ConfigError: a certificate or key cannot be used. The message names the property and the file.

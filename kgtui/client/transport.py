@@ -1,8 +1,9 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui calls `aiokafka.conn.create_conn`. It uses only the methods `send`, `connected` and `close` of the connection that
-this function returns. A request is an object with `prepare`, `build_request_header`, `encode`, `parse_response_header`
-and `RESPONSE_TYPE.decode`, so that it works with aiokafka 0.14 and with 0.15, whose request classes are different.
+kgtui calls `aiokafka.conn.create_conn`, and uses only the methods `send`, `connected` and `close` of the connection
+that `create_conn` returns. A request is an object with `prepare`, `build_request_header`, `encode`,
+`parse_response_header` and `RESPONSE_TYPE.decode`, so that it works with aiokafka 0.14 and with 0.15, whose request
+classes are different.
 Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
 whether to decode them in a thread.
 """
@@ -45,9 +46,9 @@ HEAD_START = 0.25
 """If a host does not respond at one IP address for this many seconds, the next address is tried as well."""
 
 CLOSING_TIMEOUT = 1.0
-"""Time that a broker has to close its side of a TLS connection, in seconds.
+"""Maximum time to wait for a broker to close its side of a TLS connection, in seconds.
 
-After this time, the socket is closed without waiting.
+After this time, the connection is aborted.
 """
 
 
@@ -59,7 +60,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _tame_loggers() -> None:
-    """Keep the messages of aiokafka off the terminal, and passwords out of the log, even if the program logs DEBUG."""
+    """Keep the messages of aiokafka off the terminal, and passwords out of the log, even at log level DEBUG."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -70,7 +71,7 @@ _tame_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""Maximum size of a response on connections that are being made, in bytes; see `Security.max_response`."""
+"""Maximum size of a response on the connection that the current task opens, in bytes; see `Security.max_response`."""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
@@ -91,7 +92,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# `create_conn` creates its protocol by this name.
+# aiokafka's `create_conn` looks up the class of the protocol under this name, so it now creates a `LimitedProtocol`.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -222,8 +223,8 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        All IP addresses of the host are tried, as with `use_all_dns_ips` of Kafka's clients. If an address has not
-        responded after `HEAD_START` seconds, the next address is tried as well.
+        All IP addresses of the host are tried, as Kafka's clients do with `client.dns.lookup=use_all_dns_ips`. If an
+        address has not responded after `HEAD_START` seconds, the next address is tried as well.
 
         Raises:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
@@ -345,10 +346,10 @@ def _offered(error: BaseException) -> str:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the other side does not close; otherwise asyncio waits 30 s for the TLS shutdown.
+    """Abort a TLS connection that the other side does not close. Otherwise, asyncio would wait 30 s for the shutdown.
 
     While a connection is closing, its transport can only be reached through private attributes. If these attributes are
-    missing, the connection is closed after these 30 s.
+    missing, asyncio closes the connection after 30 s.
     """
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui audit` and return its exit code: 1 if some lines of the log are damaged."""
+    """Run `kgtui audit` and return its exit code, which is 1 if some lines of the log are damaged."""
     log = state_folder().audit
     try:
         entries, damaged = read_entries(log)

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui backups` and return its exit code: 1 if a file cannot be read or is incomplete."""
+    """Run `kgtui backups` and return its exit code, which is 1 if a file cannot be read or is incomplete."""
     folder = state_folder()
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))

@@ -48,10 +48,10 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge nothing; other groups get STOP instead
-OK? means OK, but the watch was too short to rule out a worse verdict; the line says what it would have needed.
+OK? means OK, but the watch was too short to rule out a worse verdict; the line of the group says what is missing.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command does not wait. It judges the time of length --for that ends at --at in the recording.
+With --lake, the command does not wait. It judges the part of the recording of length --for that ends at --at.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, or no group matches;
 2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
@@ -163,7 +163,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
     """Return how long the topics of the groups keep records.
 
-    If the retention of a topic cannot be read, the result lacks it, and a message on stderr says so.
+    If the retention of a topic cannot be read, it is missing in the result, and a message on stderr says so.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -273,7 +273,7 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
 
 
 def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
-    """Print failed reads and the verdicts that may still change on stderr.
+    """Print on stderr which reads failed, and which verdicts may still change.
 
     If stderr is a terminal, also print the number of groups with each verdict.
     """
@@ -289,7 +289,10 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 
 
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return a line for each reason why verdicts may still change: the number of groups, and what the verdicts need."""
+    """Return one line per reason why verdicts may still change.
+
+    The line has the number of groups, and what a final verdict on them needs.
+    """
     from kgtui.model.health.wording import duration, missing
 
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}

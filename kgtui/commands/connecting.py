@@ -1,4 +1,4 @@
-"""Connects a command to the cluster, or opens the recording, that the command line or the configuration names."""
+"""Connect to the cluster, or open the recording, that the command line or the configuration names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
     """Return a context manager that opens the recording in the lake `--lake` at the time `--at`.
 
-    Returns None without `--lake`, when the command reads a cluster. Raises `UsageError` for `--at` without `--lake`.
+    Returns None without `--lake`, because the command then reads a cluster. Raises `UsageError` for `--at` without
+    `--lake`.
     """
     if args.lake is not None:
         return _recorded(args)
@@ -84,7 +85,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Raises:
         LakeError: there is no recording that can be read.
-        UsageError: `at` is not a time. The message blames `option`, the name of the option that `at` comes from.
+        UsageError: `at` is not a time. The message names `option`, the option that `at` comes from.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
 
@@ -99,7 +100,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
     """Set the time of a snapshot from a recording to the time of its poll.
 
-    A snapshot of a cluster is returned as it is.
+    A snapshot of a cluster is returned unchanged.
     """
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     return snapshot if poll is None else replace(snapshot, taken_at=poll.at)

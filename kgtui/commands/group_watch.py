@@ -1,4 +1,4 @@
-"""Reads groups repeatedly for `kgtui check`, from a cluster or a recording, and collects a `ReadHistory` per group."""
+"""Read groups repeatedly for `kgtui check`, from a cluster or a recording, and collect a `ReadHistory` per group."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The faults of the last read of each coordinator that concern no single group, without duplicates."""
+        """The different faults of the last read of each coordinator, without the faults of single groups."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
@@ -183,7 +183,7 @@ class RecordedWatch(_Watch):
 
     Attributes:
         polls: the polls that are read, oldest first; the last one is `admin.poll`.
-        faults: the faults of the last poll that concern no single group.
+        faults: the faults of the last poll, without the faults of single groups.
         seconds: time from the first poll to the last.
         interval: seconds from one poll to the next, as configured in the recorder.
     """
@@ -234,8 +234,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the polls of the last `seconds` up to and including the poll that `admin` shows, oldest first.
 
-    Unless a poll lies exactly at the beginning of that time, the poll before the beginning is added, so that the polls
-    cover the whole time. It is not added if there is a gap after it.
+    The polls should cover the whole time. Therefore, if no poll lies exactly at the beginning of the time, the poll
+    before the beginning is added, unless a gap follows that poll.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

@@ -47,12 +47,12 @@ def epilog() -> str:
     """Return the text below the options of `kgtui insights --help`."""
     return (
         "Findings come from the gold tables of the lake, which kgtui pipeline computes; the last line says how old\n"
-        "they are. No cluster and no Java is needed. Exit code 1: a table could not be read."
+        "they are. Neither a cluster nor Java is needed. Exit code 1: a table could not be read."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui insights` and return its exit code: 1 if a table could not be read."""
+    """Run `kgtui insights` and return its exit code, which is 1 if a table could not be read."""
     from kgtui.insights.reader import read_insights
 
     query = query_of(" ".join(args.expr))
@@ -100,7 +100,7 @@ def report_missing_tables(found: Insights) -> int:
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]
     if never:
-        notify(f"missing tables: {', '.join(never)}; kgtui pipeline computes those for which the lake has data")
+        notify(f"missing tables: {', '.join(never)}; kgtui pipeline computes each table for which the lake has data")
     unreadable = [one for one in found.missing if one.error and one.error != NEVER_WRITTEN]
     for one in unreadable:
         notify(f"cannot read {one.table}: {one.error}")
@@ -180,7 +180,7 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `` if the start of the finding is not known."""
+    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `""` if the start of the finding is not known."""
     if finding.since is None:
         return ""
     latest = " at the latest" if finding.since_at_least else ""

@@ -1,12 +1,13 @@
 """`kgtui groups`: the options and the output of `kafka-groups.sh` (Kafka's GroupsCommand, KIP-1043), and JSON.
 
-Kafka's script prints nothing if one broker fails. This command prints the groups of the other brokers, the error on
-stderr, and exits with 1.
+If one broker fails, Kafka's script prints nothing. This command prints the groups of all other brokers on stdout and
+the error on stderr, and exits with 1.
 
 Options are parsed as in Kafka's scripts, with the same messages and exit codes. The scripts use the parser jopt-simple
-without abbreviations. It accepts `--name value` and `--name=value`, also with one dash. The word after an option that
-takes an argument is always the argument, even if it begins with a dash. The text after the `=` of a flag, and words
-that are not options, are ignored. Options are checked in the order in which the script of Kafka 4.3.1 checks them.
+without abbreviations. This parser accepts `--name value` and `--name=value`, also with one dash. The word after an
+option that takes an argument is always the argument, even if it begins with a dash. The text after the `=` of a flag,
+and words that are not options, are ignored. Options are checked in the order in which the script of Kafka 4.3.1 checks
+them.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Option:
         name: name without dashes.
         help: text for the table of options.
         argument: description of the argument for the table of options; None for a flag, which takes no argument.
-        required: whether the script fails without it.
-        stops: whether the script then needs no other option, as with `--help` and `--version`.
+        required: whether the script fails without this option.
+        stops: whether no other option is required if this option is given, such as `--help` or `--version`.
     """
 
     name: str
@@ -134,7 +135,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Parse `-name` like `--name` if that option exists.
 
-    Otherwise return the first letter as the name, because Kafka's script then reports this letter as unknown option.
+    Otherwise return the first letter as the name, because Kafka's script then reports this letter as an unknown option.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
@@ -195,7 +196,7 @@ LEAST_WIDTH = 20
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
-    Option("bootstrap-server", "REQUIRED: address of a broker to start from.", "server to connect to", required=True),
+    Option("bootstrap-server", "REQUIRED: broker to connect to first.", "server to connect to", required=True),
     Option("command-config", "File of client properties for the connection.", "command config property file"),
     Option("list", "Print the groups."),
     Option("group-type", f"Only groups of one type: {', '.join(map(repr, TYPES[:-1]))} or {TYPES[-1]!r}.", "type"),
@@ -342,7 +343,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as the filter of GroupsCommand does.
 
-    `--group-type` (with `--protocol`) takes precedence over `--protocol`, `--consumer`, `--share` and `--streams`.
+    If `--group-type` is given, only this option and `--protocol` are applied. Otherwise, only the first given option of
+    `--protocol`, `--consumer`, `--share` and `--streams` is applied.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         help="how long to keep rows, such as 30d for all tables, gold=365d for one layer, gold/lag=90d for one table; "
-        "gold=all deletes no rows of the layer; may be repeated",
+        "gold=all to keep all rows of the layer; may be repeated",
     )
     prune.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
@@ -56,7 +56,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command and return its exit code: 1 if a table could not be read or written."""
+    """Run the command and return its exit code, which is 1 if a table could not be read or written."""
     if args.what == "status":
         return _print_status(args)
     if args.what == "optimize":

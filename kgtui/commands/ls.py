@@ -46,7 +46,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui ls` and return its exit code: 1 if some groups or brokers could not be read."""
+    """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read."""
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
         from kgtui.monitor.policy import WATCH_INTERVAL

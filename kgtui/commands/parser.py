@@ -56,12 +56,13 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # Arguments without a type name a cluster, a file or a folder. If a script passes the empty value of an unset
-        # variable, no default may be used instead. Filters have the type `str`, because they may be empty.
+        # An argument that is added without `type` is the name of a cluster, a file or a folder. An empty name is
+        # rejected: it may come from an unset variable in a script, and the default may be another cluster. Filters
+        # may be empty, so they are added with the type `str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands, whose arguments are checked only by their own parsers."""
+        """Add subcommands. With the type `str`, the arguments of a subcommand are checked only by its own parser."""
         action = super().add_subparsers(**options)
         action.type = str
         return action
@@ -231,7 +232,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. Without a command, which opens the screen, `command` of the result is None.
+    """Parse the command line. If no command is given, `command` of the result is None, and the screen is opened.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

@@ -179,7 +179,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
         on_poll: called after each poll with the number of polls so far.
 
     Raises:
-        LakeError: the folder cannot be written, or contains files that are not of a lake.
+        LakeError: the folder cannot be written, or contains files that do not belong to a lake.
     """
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions

@@ -53,8 +53,8 @@ def print_result(
 ) -> None:
     """Print a result in the format of `--format`. Only the function for that format is called.
 
-    CSV has no escapes. So characters that control a terminal are escaped if stdout is a terminal. Files and pipes get
-    them unchanged.
+    Control characters in CSV are escaped if stdout is a terminal, and written unchanged to a file or pipe, because CSV
+    itself has no escapes.
     """
     if output_format == "json":
         print_bytes(json())

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"delete days that are older than this, or all to delete none ({keep})",
+        help=f"delete days that are older than this; all deletes nothing ({keep})",
     )
     parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
 
@@ -54,7 +54,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui record` and return its exit code: 1 if some rows could not be written."""
+    """Run `kgtui record` and return its exit code, which is 1 if some rows could not be written."""
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 

@@ -41,7 +41,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui report` and return its exit code: 1 if a table could not be read."""
+    """Run `kgtui report` and return its exit code, which is 1 if a table could not be read."""
     import kgtui
     from kgtui.insights.report import build_report, render_page
     from kgtui.lake.gold import Gold

@@ -202,7 +202,7 @@ async def select_groups(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read members and lag, and return the snapshot with them, and the faults that concern no single group.
+    """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
 
     Args:
         deadline: time limit. Reading members takes one of its steps, and reading lag takes two.

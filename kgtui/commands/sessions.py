@@ -50,7 +50,7 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster that the options or the configuration name.
 
-        If they name none, `localhost:9092` is tried. If it does not answer, the session has no cluster.
+        If neither names a cluster, `localhost:9092` is tried. If no broker answers there, the session has no cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -134,7 +134,7 @@ class SessionOpener:
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Return the configured clusters and the clusters that were opened by address; empty if none is configured."""
+        """Return the configured clusters and the clusters opened by address, or `()` if no cluster is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters
@@ -191,7 +191,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Try to connect. Returns pairs (address, reason of the failure); empty if the cluster answers."""
+    """Try to connect. Return pairs (address, reason of the failure), or `()` if the cluster answers."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -277,8 +277,8 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        If the next poll is not reached, the seconds are added to those of the next call. A gap in the recording is
-        skipped at once.
+        If the next poll is not reached, the next call adds these seconds to its own. A gap in the recording is skipped
+        at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -35,7 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui show` and return its exit code: 1 if a group does not exist, or some data could not be read."""
+    """Run `kgtui show` and return its exit code.
+
+    The exit code is 1 if a group does not exist, or if some data could not be read.
+    """
     return run_async(_run(args))
 
 

@@ -27,7 +27,9 @@ def parse_duration(option: str, text: str) -> float:
 
 
 def parse_time(option: str, text: str, last: float) -> float:
-    """Parse a point in time: RFC 3339 (local time without an offset), a time of day, or a duration before the end.
+    """Parse a point in time: a time in RFC 3339, a time of day, or a duration before the end.
+
+    A time without a UTC offset is local time.
 
     Args:
         option: the option that the error message names.
@@ -38,7 +40,7 @@ def parse_time(option: str, text: str, last: float) -> float:
         Seconds since the epoch.
 
     Raises:
-        UsageError: the text is none of the three.
+        UsageError: the text has none of these three forms.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

@@ -26,7 +26,7 @@ THREAD_SWITCH_INTERVAL = 0.0005
 def run(args: argparse.Namespace) -> int:
     """Open the screen on the cluster that the options or the configuration name, and return the exit code.
 
-    If they name none and localhost does not answer, the start screen is opened.
+    If neither names a cluster, and localhost does not answer, the start screen is opened.
     """
     return _start(args, None)
 
@@ -51,7 +51,8 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    gc.disable()  # Objects that are created during the start stay alive, so garbage collection would only delay it.
+    # Objects that are created during the start stay alive, so garbage collection would only delay the start.
+    gc.disable()
     try:
         return asyncio.run(_run(args, demo))
     finally:

@@ -145,11 +145,11 @@ class Api:
         )
 
     def request_header(self, version: int) -> int:
-        """Return the version of the request header, which is 2 with tagged fields and 1 without them."""
+        """Return the version of the request header: 2 if the header has tagged fields, otherwise 1."""
         return 2 if version >= self.flexible else 1
 
     def response_header(self, version: int) -> int:
-        """Return the version of the response header, which is 1 with tagged fields and 0 without them.
+        """Return the version of the response header: 1 if the header has tagged fields, otherwise 0.
 
         Responses to ApiVersions always have header version 0, because the client does not know yet which versions
         the broker supports (KIP-511).

@@ -83,16 +83,16 @@ class _Encoder:
     def reject_absent(self, struct: Struct, value: str) -> None:
         """Generate the code that checks the fields that this version does not have.
 
-        It raises an error if such a field has another value than its default. Fields that the schema marks as ignorable
-        are not checked.
+        The generated code raises an error if `value` has such a field with a value other than the default. Fields that
+        the schema marks as ignorable are not checked.
         """
         for field in struct.absent(self.version):
             if field.ignorable:
                 continue
             default = self.out.constant("D", default_value(field))
             expression = f"{value}.get({field.name!r}, {default})"
-            is_lost = expression if field.array else f"{expression} != {default}"
-            self.out.line(f"if {is_lost}: raise not_in_version(MESSAGE, {field.name!r})")
+            is_set = expression if field.array else f"{expression} != {default}"
+            self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
         """Generate the line that assigns a field of `value`, or the default of the field, to a new variable.

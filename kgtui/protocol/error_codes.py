@@ -49,7 +49,7 @@ UNSUPPORTED_VERSION = 35
 INVALID_REQUEST = 42
 GROUP_ID_NOT_FOUND = 69
 
-# The reaction to every other code is FINAL. The table contains all codes whose Kafka exception is a subclass of
+# The reaction to a code that is not in this table is FINAL. The table contains all codes whose Kafka exception is a subclass of
 # RetriableException, even codes that the APIs used by kgtui never return. It also contains REBOOTSTRAP_REQUIRED (129),
 # whose exception is not retriable.
 _REACTIONS = {
@@ -71,14 +71,14 @@ _ADVICE = {
     16: "the group has just moved to another coordinator; try again in a moment",
     24: "use a group id that is not empty",
     29: "grant DESCRIBE on the topic to this user",
-    30: "grant READ or DESCRIBE on the group to this user (DELETE to delete it)",
+    30: "grant READ or DESCRIBE on the group to this user, or DELETE if the group is to be deleted",
     31: "grant DESCRIBE on the cluster to this user",
     33: "set sasl.mechanism to one that the listener has enabled",
     34: "this listener requires SASL authentication; set security.protocol to SASL_SSL or SASL_PLAINTEXT",
     35: "the broker is too old for this request, or the feature is disabled in the cluster (see kafka-features.sh)",
     42: "the broker could not process the request; see its log for the reason",
     44: "a policy of the cluster forbids this request",
-    54: "no authorizer is configured on the brokers, so that they have no ACLs",
+    54: "no authorizer is configured on the brokers, so the cluster has no ACLs",
     56: "a log directory of the leader has failed; see the log of that broker",
     58: "check the user name, the password and sasl.mechanism",
     60: "wait until the partition reassignment has finished",

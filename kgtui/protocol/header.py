@@ -70,7 +70,7 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response. For an API key without a table, the header has no tagged fields."""
+    """Encode the header of a response. The header has no tagged fields if kgtui does not support the API."""
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags

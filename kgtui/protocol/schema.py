@@ -113,7 +113,8 @@ def parse(name: str, rows: Rows) -> Struct:
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
     """Return the value that a missing field gets.
 
-    Unless it is null, this is a dict of defaults for a struct, and `empty_array` for an array.
+    For a struct, the value is a dict with the default of each field. For an array, it is `empty_array`. If the schema
+    says that the default is null, the value is None for any type.
     """
     if field.null_by_default:
         return None

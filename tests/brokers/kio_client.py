@@ -159,7 +159,7 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
 
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
-    """Commit offsets by (topic, partition) without being a member, for any valid group id.
+    """Commit an offset for each (topic, partition) without joining the group. The group id may have any characters.
 
     Raises:
         ConnectionError: the broker rejects an offset.

@@ -114,7 +114,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
     """Let all members join the same generation; return their JoinGroup responses.
 
-    A member that gets its response before the others have joined sends JoinGroup again.
+    A member that gets its response before all other members have joined sends JoinGroup again.
     """
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}

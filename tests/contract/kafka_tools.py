@@ -62,7 +62,7 @@ def _result(line: str) -> Result:
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool; a row maps column names to cells.
 
-    A cell begins at the position of its column's header. Positions are counted in UTF-16 units, as Java does.
+    A cell begins at the position of its column's header. Positions are counted in UTF-16 units, as in Java.
 
     Group ids may contain any character, even line breaks, and some tools do not widen the column for long ids. The ids
     in `groups` are therefore recognized in the output by their text and not by their position.

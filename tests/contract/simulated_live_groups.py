@@ -51,7 +51,7 @@ class ConstantOffsets:
 
 
 def groups_of(version: str) -> dict[str, LiveGroup]:
-    """Return role → expected properties for the groups of a simulated cluster of this version.
+    """Return the expected groups of a simulated cluster by their role, the name by which tests refer to a group.
 
     Args:
         version: `2.4` to `4.4`, or a comma-separated list for a cluster of several releases. Such a cluster has the

@@ -200,7 +200,7 @@ async def test_a_delete_is_sent_to_the_new_coordinator() -> None:
         assert simulator.state.find(group) is None
 
 
-async def test_a_delete_error_is_final() -> None:
+async def test_a_delete_rejected_by_the_broker_is_not_uncertain() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         group = coordinated_by(simulator, 1, "Empty")[0]
         simulator.faults.fail(DELETE_GROUPS.key, 87)

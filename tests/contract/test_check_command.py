@@ -86,7 +86,7 @@ async def test_groups_are_assessed_by_their_commits_during_the_check(
 async def test_live_groups_of_every_type_are_checked_without_faults(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The live groups do not commit during the check: those with lag are reported as stopped, all others as OK."""
+    """No live group commits during the check, so groups with lag are reported as stopped and all other groups as OK."""
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():
         lagging = any(group.lags.values())

@@ -85,7 +85,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """Run `Ask`, which prints what Kafka's own classes return; return one list of words per line of its output."""
+    """Run the Java class `Ask`, which calls Kafka's own classes; return the words of each line that it prints."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]

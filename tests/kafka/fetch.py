@@ -1,7 +1,7 @@
 """Fetch Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch`.
 
-Maven resolves the jars if it is installed. Otherwise they are resolved by the Ivy jar in PySpark's source archive, from
-its default repositories. Each folder is filled under a temporary name and renamed when it is complete, so that an
+Maven resolves the jars if it is installed. Otherwise, the Ivy jar from PySpark's source archive downloads them from
+Ivy's default repositories. Each folder is filled under a temporary name and renamed when it is complete, so that an
 interrupted or concurrent run leaves no partial folder.
 """
 
@@ -84,7 +84,7 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
     """Download jars with `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    # A Maven project cannot depend on two versions of the same artifact, so run Maven once per version.
+    # A Maven project cannot depend on two versions of the same artifact, so run Maven once per jar.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
@@ -155,7 +155,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # The jars of 3.9 already include a logger. With a second one, the tools print warnings.
+            # The jars of 3.9 already include a backend for SLF4J. With a second backend, the tools print warnings.
             second.unlink()
         partial.chmod(0o755)
         try:

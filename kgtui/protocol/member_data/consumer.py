@@ -54,7 +54,7 @@ class Subscription:
     topics: tuple[str, ...]
     user_data: bytes | None = None
     owned: TopicPartitions = ()
-    """The partitions that the member owned before the rebalance. Empty in version 0, which does not contain them."""
+    """The partitions that the member owned before the rebalance. It is empty in version 0, which has no such field."""
     generation: int = -1
     """The group generation in which `owned` was assigned. It is -1 if unknown, and in versions before 2."""
     rack: str | None = None

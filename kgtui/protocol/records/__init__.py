@@ -1,6 +1,6 @@
 """Decode and encode the records of `__consumer_offsets`, which group coordinators write for every group.
 
-May import the rest of `kgtui.protocol`, but no sockets and no Spark, so that it can be shipped to executors.
+May import the rest of `kgtui.protocol`, but no sockets and no Spark, so that it can be shipped to Spark executors.
 
 | record types  | content                                                                          |
 |---------------|----------------------------------------------------------------------------------|

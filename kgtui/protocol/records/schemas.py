@@ -91,7 +91,10 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Value of a record with the epoch of a target assignment and, since 4.3, the time of its computation (KIP-1263)."""
+"""Value of a record with the epoch of a target assignment.
+
+Since Kafka 4.3, the value also has the time when the assignment was computed (KIP-1263).
+"""
 
 # Records with committed offsets of classic, consumer and streams groups.
 
@@ -140,8 +143,9 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Records of consumer groups (KIP-848) and their regular expressions. `ClassicMemberMetadata` has the metadata that a
-# member of the classic protocol sent. For other members, this field is null.
+# Records of consumer groups (KIP-848), and of the regular expressions that their members subscribe to.
+# `ClassicMemberMetadata` has the metadata that a member sent if it uses the classic protocol. For a member that uses
+# the new protocol, this field is null.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),

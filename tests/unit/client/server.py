@@ -34,7 +34,7 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 
 
 class FakeBroker:
-    """A broker on loopback.
+    """A fake broker that listens on the loopback interface.
 
     A test sets `on[api.key]` to the handler of the requests of one API. All other requests get a default response.
     """

@@ -241,9 +241,9 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("many_addresses")
 async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """The first address of the host hangs.
+    """The first address does not respond, so the second one is used.
 
-    The certificate is checked against the host name, not against the IP address.
+    The certificate is checked for the host name, not for the IP address.
     """
     security = Security("SSL", tls=Tls(trust_file=str(certificate)))
     async with (

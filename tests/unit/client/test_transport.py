@@ -45,7 +45,7 @@ def test_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
 
 
 async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
-    """aiokafka uses each of the members that the module documents, and no other member."""
+    """aiokafka uses exactly the members of a request that the docstring of `kgtui.client.transport` lists."""
     used: list[str] = []
 
     class Bare:
@@ -259,7 +259,7 @@ async def test_a_response_above_the_limit_is_not_read(announced: int) -> None:
     assert received < 10_000_000
 
 
-async def test_the_limit_of_responses_can_be_set() -> None:
+async def test_the_maximum_response_size_can_be_set() -> None:
     security = from_properties({"receive.message.max.bytes": "1000"})
     assert security.warnings == ()
     async with cluster(1) as fake, Pool(fake.seeds, security) as pool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A clock that `sleep_until` advances without waiting.
+    """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
         steps: duration of each call of `sleep_until`, in seconds.

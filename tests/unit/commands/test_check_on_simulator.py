@@ -167,13 +167,13 @@ class SimulatedRecording:
 async def test_recording_gets_the_same_verdicts_as_the_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes, like the reads of the cluster in the test above."""
+    """The recording has a poll every 5 s for two minutes, as in the tests on the cluster."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
-        film = SimulatedRecording(company, admin, polls=25)
-        await film.look()
-        recorder = film.recorder = Recorder(
-            film, admin, tmp_path / "lake", options, now=clock, elapsed=clock, wait=film.wait
+        recording = SimulatedRecording(company, admin, polls=25)
+        await recording.look()
+        recorder = recording.recorder = Recorder(
+            recording, admin, tmp_path / "lake", options, now=clock, elapsed=clock, wait=recording.wait
         )
         await recorder.run()
     args = parse_args(["check", "--all", "--format", "json", "--lake", str(tmp_path / "lake")])

@@ -59,7 +59,7 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def test_history_only_records_without_running_the_pipeline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_option_history_only_does_not_run_the_pipeline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "demo"
     options = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
     assert pipeline_demo.run(parsed(*options)) == 0

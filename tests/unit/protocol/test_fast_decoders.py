@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_groups_is_decoded_like_by_the_generated_decoder(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_agree_on_list_groups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,7 @@ def test_list_groups_is_decoded_like_by_the_generated_decoder(version: int, seed
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_offset_fetch_is_decoded_like_by_the_generated_decoder(version: int, seed: int, alike: str | None) -> None:
+def test_fast_and_generated_decoders_agree_on_offset_fetch(version: int, seed: int, alike: str | None) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
@@ -78,7 +78,7 @@ def test_offset_fetch_is_decoded_like_by_the_generated_decoder(version: int, see
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_list_offsets_is_decoded_like_by_the_generated_decoder(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_agree_on_list_offsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -107,7 +107,7 @@ def test_list_groups_with_tags_and_long_strings_is_decoded() -> None:
 
 
 def test_equal_rows_share_their_decoded_strings() -> None:
-    """Equal groups have rows with equal bytes, and equal states and types are the same string object."""
+    """Only the row of a changed group has other bytes. All rows with the same state share one string object."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -191,7 +191,7 @@ def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
 
 
 def test_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
-    """Rows differ in length, but metadata has the expected length byte at the positions that the decoder checks."""
+    """The rows have different lengths, but their metadata looks like a length byte where the decoder checks for one."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)

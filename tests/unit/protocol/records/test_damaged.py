@@ -37,7 +37,7 @@ def check_usable(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_decoding_a_damaged_record_returns_it_or_a_reason(kind: RecordSchema, version: int) -> None:
+def test_a_damaged_record_is_decoded_or_has_a_reason(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):

@@ -187,7 +187,7 @@ def test_a_record_survives_encoding_and_decoding(kind: RecordSchema, version: in
         json.dumps(as_json(record)).encode("ascii")
 
 
-def test_the_newest_version_is_the_default() -> None:
+def test_the_newest_version_is_encoded_by_default() -> None:
     for kind in RECORD_SCHEMAS.values():
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 

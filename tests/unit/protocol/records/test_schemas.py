@@ -77,7 +77,7 @@ def test_record_types_equal_kafkas_enumeration() -> None:
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
-"""Names of the key and value schemas of 3.9.2, without those of share groups, whose design changed later."""
+"""Names of the key and value schemas of Kafka 3.9.2, except for share groups, whose records changed later."""
 
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
