@@ -1,4 +1,4 @@
-"""The Spark pipeline: computes the silver and gold tables from `__consumer_offsets` and from recordings.
+"""The Spark pipeline: compute the silver and gold tables from `__consumer_offsets` and from recordings.
 
 The package needs the extra `spark`. `session` starts Spark or connects to it, `sources` reads records, `spark_lake`
 reads and writes tables, `transforms` computes their rows, and `jobs` combines these modules.

@@ -121,7 +121,7 @@ def check_spark_home() -> None:
 
 
 def check_connect_server(url: str) -> None:
-    """Check that a Spark Connect server answers within 15 seconds. Raises `SparkError`.
+    """Check that a Spark Connect server responds within 15 seconds. Raises `SparkError`.
 
     Without this check, the Spark Connect client would wait ten minutes for the server.
     """
@@ -150,7 +150,8 @@ def check_server_version(found: str, url: str) -> None:
     """Check that the Spark version of a Spark Connect server is new enough. Raises `SparkError`."""
     if _release(found) < _release(PYSPARK):
         raise SparkError(
-            f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} has {found}"
+            f"the pipeline needs Spark {PYSPARK} or newer, but the server at {without_parameters(url)} runs Spark "
+            f"{found}"
         )
 
 
@@ -229,7 +230,7 @@ JARS = (
 
 
 def jar_cache() -> Path:
-    """Return the folder that downloaded jars are stored in: `spark-jars` in kgtui's cache folder."""
+    """Return the folder for downloaded jars: `spark-jars` in kgtui's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "kgtui" / "spark-jars"
 

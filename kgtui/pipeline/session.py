@@ -35,7 +35,7 @@ _STOP_TIMEOUT = 10.0
 _SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
 
-They can be imported without libraries that executors do not have.
+They import only libraries that executors have.
 """
 
 _NOISE = re.compile(
@@ -72,8 +72,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # With this umask, only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # For each small table in a join, Spark allocates a page that only garbage collection frees. By default, the
-        # page may have 64 MB.
+        # For each small table in a join, Spark allocates a page of memory, which only garbage collection frees. By
+        # default, a page may be as large as 64 MB.
         "spark.buffer.pageSize": "2m",
         # This option would add line numbers of Python code to error messages, but costs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -144,7 +144,7 @@ def start(
         on_progress: called with a text before each slow step.
 
     Raises:
-        SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not answer.
+        SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not respond.
     """
     requirements.check_pyspark()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -171,7 +171,7 @@ def start(
 
 
 def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
-    """Start a JVM with a session on a master."""
+    """Start a JVM, and in this JVM a session that uses the given Spark master."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -238,7 +238,7 @@ def _ship_code(spark: SparkSession) -> None:
 
 
 def pack_code(archive: Path) -> None:
-    """Write the pipeline and the packages that it imports into a zip file that Python can import from."""
+    """Write the pipeline and the packages that it imports into a zip file from which Python can import them."""
     root = Path(kgtui.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for part in _SHIPPED:
@@ -269,14 +269,14 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Call `work`, which makes calls to the JVM, in a new thread; wait at most `_STOP_TIMEOUT` and ignore its errors.
+    """Call `work`, which makes calls to the JVM, in a new thread, and wait at most `_STOP_TIMEOUT`.
 
-    A new thread is needed because Py4J has one connection per thread. If an interrupt has cut off a call in this
-    thread, its next call would receive the answer to the interrupted one.
+    Errors of `work` are ignored. A new thread is needed because Py4J has one connection per thread: if an interrupt has
+    ended a call in this thread early, the next call in this thread would receive the response to the interrupted call.
     """
 
     def ignore_errors() -> None:
-        with suppress(Exception):  # the JVM may be gone already
+        with suppress(Exception):  # the JVM may have exited already
             work()
 
     thread = threading.Thread(target=ignore_errors, daemon=True)
@@ -303,7 +303,10 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Remove `_NOISE` from the standard error of processes that are started in this context, until they exit."""
+    """Remove `_NOISE` from the standard error of processes that are started in this context.
+
+    It is removed until these processes exit, even after the end of the context.
+    """
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -319,7 +322,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy bytes from one file descriptor to another, except for `_NOISE`, until the source is closed."""
-    partial = b""  # an incomplete line that may be noise, held back until its end has been read
+    partial = b""  # an incomplete line that may be noise, so it is not copied until its end has been read
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

@@ -56,7 +56,7 @@ class OffsetsTopic:
 
     Attributes:
         seeds: addresses of the bootstrap servers, `host:port`.
-        bounds: log start offset and log end offset by partition.
+        bounds: for each partition of the topic, its log start offset and log end offset.
         properties: properties for a Java client; they may contain secrets.
         cluster_id: id of the cluster; None if the cluster reports none.
         offsets_retention: seconds for which the brokers keep offsets of groups without members; None if unknown.
@@ -70,12 +70,12 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Maximum number of records in the topic: log end offset minus log start offset, summed over all partitions."""
+        """Sum of log end offset minus log start offset over all partitions. The topic has at most this many records."""
         return sum(end - start for start, end in self.bounds.values())
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return options for Spark's Kafka source to read all partitions of the topic with the user's login."""
+    """Return options with which Spark's Kafka source reads all partitions of the topic, logged in as the user."""
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
         "kafka.isolation.level": "read_committed",
@@ -106,10 +106,10 @@ def stream_topic(
 
 
 def records_folder(path: Path | str) -> Path:
-    """Return the absolute path of a folder of records. Raises `SourceError` if the folder does not exist."""
+    """Return the absolute path of a folder with files of records. Raises `SourceError` if it does not exist."""
     folder = Path(path).expanduser().absolute()
     if not folder.is_dir():
-        raise SourceError(f"{folder}: there is no such folder of records")
+        raise SourceError(f"{folder}: there is no such folder")
     return folder
 
 

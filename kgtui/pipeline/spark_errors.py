@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
-"""All exceptions that calls to Spark may raise. PySpark does not convert all errors of Py4J and of its sockets."""
+"""All exceptions that calls to Spark may raise. PySpark converts most errors of the JVM to `PySparkException`, but not
+errors of the connection to the JVM."""
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
@@ -40,7 +41,7 @@ _MESSAGES = {
     "rejected",
     "No resolvable bootstrap urls": "the machine that runs Spark cannot resolve any of the bootstrap addresses",
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
-    "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not answer Spark in time when it read {TOPIC}",
+    "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
 """Messages for the user. Each key is a part of an error text from Spark. If a text contains several keys, the first is
 used."""
@@ -79,7 +80,7 @@ def _root_cause(error: Exception, text: str) -> str:
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    if isinstance(error, Py4JJavaError):  # the first line names only the Python call; the cause is in the second line
+    if isinstance(error, Py4JJavaError):  # the first line contains only the Python call, and the second line the cause
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)
     return first_line(error)

@@ -38,7 +38,7 @@ class SparkLake:
         path: folder of the lake. This process and Spark must see it at the same path.
 
     Raises:
-        LakeError: the folder contains other files than a lake, or a lake with a newer format version.
+        LakeError: the folder contains files but no lake, or its lake has a newer format version.
     """
 
     def __init__(self, spark: SparkSession, path: Path | str) -> None:
@@ -100,9 +100,9 @@ class SparkLake:
         """Insert the rows whose key the table does not contain yet.
 
         Args:
-            rows: rows to insert; no two of them may have the same key.
+            rows: rows to insert. Two rows must not have the same key.
             update: whether rows whose key the table already contains replace the rows in the table.
-            days: all values of the partition column in `rows`. If given, Delta reads only the files of these days.
+            days: all days in the partition column of `rows`. If given, Delta Lake reads only files of these days.
         """
         spark = rows.sparkSession  # inside foreachBatch, this session differs from `self.spark`
         view = f"kgtui_{table.layer}_{table.name}"
@@ -122,7 +122,7 @@ class SparkLake:
         """Replace all rows of a table, or the rows of some days; the table is created if it does not exist.
 
         Args:
-            days: values of the partition column whose rows are replaced; Delta rejects rows of other days.
+            days: days whose rows are replaced. `rows` must not contain other days. None replaces all rows.
         """
         writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
         if not self.exists(table):
@@ -142,9 +142,9 @@ class SparkLake:
         return self.path(table) / LOG
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of each table version after `after`.
+        """Yield the `commitInfo` of each version of a table that is newer than `after`.
 
-        The files of the Delta log are read directly, because Spark would start a job to read them.
+        This function reads the files of the Delta log itself, because Spark would start a job to read them.
         """
         for version in range(after + 1, (self.version(table) or 0) + 1):
             with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:

@@ -37,7 +37,7 @@ TYPES: dict[str, DataType] = {
 def conform(frame: DataFrame, table: Table) -> DataFrame:
     """Select the columns of a table in the table's order and cast them to its types.
 
-    It is applied both before a table is written and after it is read.
+    Rows are converted both before they are written to a table and after they are read from it.
     """
     # The expressions are SQL text, because building them in Python would take several JVM calls per column.
     return frame.selectExpr(

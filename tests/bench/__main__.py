@@ -1,4 +1,4 @@
-"""Run benchmarks and print one table: `python -m tests.bench [NAME…] [--quick]`. Slow results are not errors."""
+"""Run benchmarks and print a table of results: `python -m tests.bench [NAME…] [--quick]`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    if scale != "tiny":  # measuring the latency takes minutes, however few commits are measured
+    if scale != "tiny":  # left out, because it takes minutes even for a few commits
         yield from latency.figures(_size(latency, scale))
 
 
@@ -89,15 +89,15 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table and return the exit code, which does not depend on the measured times."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of {', '.join(BENCHES)}; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()
-    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="measure for a few minutes")
+    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="finish in a few minutes")
     scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only check that it works")
     parser.set_defaults(scale="full")
     args = parser.parse_args(arguments)
     unknown = [name for name in args.names if name not in BENCHES]
     if unknown:
-        parser.error(f"no benchmark is named {', '.join(unknown)}; choose from {', '.join(BENCHES)}")
+        parser.error(f"there is no benchmark {', '.join(unknown)}: choose from {', '.join(BENCHES)}")
     for line in table(chain.from_iterable(BENCHES[name](args.scale) for name in args.names or BENCHES)):
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Minimal Textual app for comparison with kgtui: one widget of 40 lines, which counts keys."""
+"""Minimal Textual app for comparison with kgtui. It has only one widget, which counts keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bench.instruments import Callbacks, listen
 
 
 class Lines(ScrollView, can_focus=True):
-    """A thousand lines. The first one shows how many keys have been pressed.
+    """Scrollable widget with a thousand lines. The first line shows how many keys have been pressed.
 
     The key Down redraws the first line, and page down redraws all lines.
     """

@@ -1,4 +1,4 @@
-"""Measure how much a broker that never answers slows down calls to healthy brokers.
+"""Measure how much a broker that never responds slows down calls to healthy brokers.
 
 Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second,
 the third broker accepts connections and bytes but never responds. The benchmark measures calls to the first two brokers
@@ -34,7 +34,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Maximum ratio of the two 99th percentiles that meets the target."""
+"""Maximum ratio of the two 99th percentiles. A higher ratio misses the target."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -80,7 +80,7 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call in milliseconds, for the healthy cluster and for the other cluster."""
+    """Return the duration of each call in milliseconds, for the healthy cluster and for the second cluster."""
     milliseconds: tuple[list[float], list[float]] = ([], [])
     options = PoolOptions(connect_timeout=1.0)
     async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as silent:
@@ -91,12 +91,12 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # the clusters take turns to be called first
+            sides.reverse()  # each cluster is called first in every other round
     return milliseconds
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Run the benchmark, and return the same as `_compare`."""
+    """Start both clusters in another process, and return the result of `_compare`."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)
@@ -109,7 +109,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile with a silent broker, compared with the same of the healthy cluster."""
+    """Yield the median and the 99th percentile of the calls. The reference is the healthy cluster."""
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
-"""Number of commits in flight: commits that are sent before the response to the first of them is read."""
+"""Number of OffsetCommit requests that are sent before the first response is read."""
 
 RECORDS = 20
-"""Records per topic."""
+"""Number of records that are written to each topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Size:
 
     Attributes:
         groups: number of groups.
-        topics: number of topics with 10 partitions each; a group commits to one of them.
-        rounds: number of runs of `ls` and of `GroupsCommand`, which alternate.
-        lag_rounds: number of runs of `ls --lag`; Kafka's describe runs once.
+        topics: number of topics with 10 partitions each. Each group has offsets for one of these topics.
+        rounds: number of runs of `kgtui ls`, and of Kafka's `GroupsCommand`. The two commands take turns.
+        lag_rounds: number of runs of `kgtui ls --lag`. Kafka's `--describe --all-groups` runs only once.
     """
 
     groups: int = 10_000
@@ -134,14 +134,14 @@ def _make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            time.sleep(0.1 + attempt / 10)  # wait, because some coordinators are still loading
+            time.sleep(0.1 + attempt / 10)  # wait before the next attempt, because some coordinators are still loading
     finally:
         connection.close()
     raise TimeoutError(f"{len(missing)} groups could not be created")
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets of each group for its topic, and return the groups whose commits failed, with their topics."""
+    """Commit offsets for each group in `topics` (group → topic), and return the groups whose commit failed."""
     failed: dict[str, str] = {}
     names = list(topics)
     for start in range(0, len(names), IN_FLIGHT):

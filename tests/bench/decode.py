@@ -1,4 +1,4 @@
-"""Measure the CPU time to decode large responses, compared with aiokafka's structs for the same fields.
+"""Measure the CPU time to decode large responses. The reference are aiokafka's structs with the same fields.
 
 Both decoders run in the same thread, with the garbage collector off. They take turns for several rounds, and the result
 is the fastest round of each.
@@ -125,7 +125,7 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                result = function()  # held until the clock has been read, so that freeing its memory is not measured
+                result = function()  # kept until the time has been measured, so that freeing its memory is not included
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
     finally:
@@ -139,7 +139,7 @@ def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: by
 
 
 def figures(groups: int = GROUPS) -> Iterator[Figure]:
-    """Yield the CPU times of decoding each response.
+    """Yield the CPU time to decode each response.
 
     Args:
         groups: number of groups in ListGroups, and number of partitions in OffsetFetch and ListOffsets.

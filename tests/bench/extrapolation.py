@@ -20,12 +20,12 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of a layer's cores that may be busy. The rest is spare."""
+"""Maximum fraction of a layer's cores that may be busy. The other cores are spare."""
 
 WIRE_BYTES = 130
-"""Bytes of a record in the topic: 40 to 70 for the key, 24 or 42 for the value, and the log's overhead.
+"""Assumed size of a record in the topic, in bytes: 40 to 70 for the key, 24 or 42 for the value, and log overhead.
 
-Records are not compressed, which is the default of coordinators.
+By default, coordinators do not compress records.
 """
 
 
@@ -34,8 +34,8 @@ class LayerCost:
     """Cost per record of one layer of the pipeline (bronze, silver or gold).
 
     Attributes:
-        micros: microseconds of one core per record.
-        stored: bytes on disk per record; 0 if negligible.
+        micros: CPU time per record, in microseconds.
+        stored: size on disk per record, in bytes; 0 if it is negligible.
     """
 
     name: str
@@ -59,12 +59,12 @@ class LayerCost:
 
 
 def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any]) -> list[LayerCost]:
-    """Return the cost of each layer from two runs.
+    """Compute the cost of each layer from two runs with different numbers of records.
 
     Args:
-        cores: number of cores of the runs.
-        smaller, larger: results of the two runs. `records` is the number of records; `seconds` and `bytes` are dicts by
-            layer.
+        cores: number of cores that both runs used.
+        smaller, larger: results of the two runs. The value `records` is the number of records. The values `seconds` and
+            `bytes` are dicts by layer, with the layer's duration and the size of its tables.
     """
     records = larger["records"] - smaller["records"]
     return [

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One row of the table: a value of kgtui, a reference value measured in the same run, and a target.
+    """One result of a benchmark: a value that was measured, and optionally a reference value and a target.
 
     Attributes:
         value: value that was measured for kgtui.
         unit: unit of `value` and of `reference`.
-        reference_name: name of the program that `reference` was measured for; empty if there is no reference.
+        reference_name: what was measured as `reference`, for example another program; empty without a reference.
         target: maximum value, in `unit`, or maximum ratio if `of_ratio` is true; None for no target.
     """
 
@@ -30,12 +30,12 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """The value divided by the reference; None without a reference."""
+        """Value divided by reference; None if there is no reference."""
         return self.value / self.reference if self.reference else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None without a target."""
+        """Whether the target is met; None if there is no target."""
         value = self.ratio if self.of_ratio else self.value
         return None if self.target is None or value is None else value <= self.target
 
@@ -44,7 +44,7 @@ _WIDTHS = (62, 13, 13, 9, 10, 6)
 
 
 def table(figures: Iterable[Figure]) -> Iterator[str]:
-    """Yield the lines of the table. Each line is yielded as soon as its figure has been measured."""
+    """Yield a heading and one line per figure. Each line is yielded as soon as its figure has been measured."""
     yield _line("what", "kgtui", "reference", "ratio", "target", "", "reference is")
     for figure in figures:
         target = "" if figure.target is None else f"≤ {_number(figure.target)}{'×' if figure.of_ratio else ''}"

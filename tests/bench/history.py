@@ -1,6 +1,7 @@
 """Measure the CPU time of recording, and the time to seek in a recording of a large cluster.
 
-The cluster has 10,000 groups × 10 partitions; it is polled every 10 s, and a tenth of the groups commits in between.
+The cluster has 10,000 groups with 10 partitions each. It is polled every 10 s. Between two polls, a tenth of the groups
+commits.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Size:
         polls: number of polls for which CPU time is measured while they are recorded live.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks in the synthetic lake.
-        timelines: number of times that a group's timeline is loaded, for each of two lengths.
+        timelines: number of timelines of one hour that are loaded, and of timelines of one day.
         interval: seconds between two polls of the live recording.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """
@@ -92,7 +93,7 @@ def record_figures(size: Size) -> Iterator[Figure]:
 
 @contextmanager
 def _measured(callbacks: Callbacks) -> Iterator[None]:
-    """Measure the CPU time of all event loop callbacks of this process while the context is active."""
+    """Measure the CPU time of the event loop's callbacks in this process while the context is active."""
     run = asyncio.Handle._run
     callbacks.install()
     try:
@@ -208,7 +209,7 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Copy the rows of a file, and add `later` milliseconds to their times."""
+    """Add a copy of a file's rows to the table, with times that are `later` milliseconds later."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)
@@ -247,7 +248,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Load a random group's timeline, as the History pane does, and return the duration in milliseconds."""
+    """Return the time, in milliseconds, to load the timeline of a random group over a time span of `seconds`."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()
@@ -258,7 +259,7 @@ def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: 
 
 
 def _seek(recording: RecordingReader, at: float, choices: random.Random) -> float:
-    """Load the state at a point in time, with 40 random groups in full, and return the duration in milliseconds."""
+    """Return the time, in milliseconds, to load the state at the time `at`, with all details of 40 random groups."""
     started = time.perf_counter()
     frame = recording.at(at)
     names = list(frame.listings)

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 COUNTER_CELLS = 8
-"""Width of the counter `<000000>`."""
+"""Number of cells that the counter, such as `<000042>`, takes."""
 
 FAST_SWEEP = 10
-"""Factor by which the background sweep is sped up. At normal speed, 100,000 groups would take a quarter of an hour."""
+"""Factor by which the background sweep is accelerated. Normally, it would take 15 minutes for 100,000 groups."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -52,9 +52,9 @@ class FixedIntervalMonitor(Monitor):
 
 
 class Instruments:
-    """Count the keys that the app has handled, and respond to the benchmark's requests.
+    """Count the keys that the app has handled, and respond to requests of the benchmark.
 
-    For this, methods of the app, the tree and the sweep are replaced.
+    Methods of the app, the tree and the sweep are replaced for this purpose.
     """
 
     def __init__(self) -> None:
@@ -66,9 +66,9 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace the methods; must be called before the app starts."""
+        """Replace the methods. Must be called before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
-            raise RuntimeError("Textual was imported before kgtui.tui, so that it draws fewer frames/s than for users")
+            raise RuntimeError("import kgtui.tui before Textual: otherwise Textual draws fewer frames/s than for users")
         kgtui.monitor.Monitor = FixedIntervalMonitor  # type: ignore[misc, assignment]
         self.callbacks.install()
         self._hurry_sweeps()
@@ -139,7 +139,7 @@ class Instruments:
         _replace(GroupTree, "render_line", render_line)
 
     def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a request of the benchmark, and return the response, which contains all statistics by default."""
+        """Carry out a request of the benchmark, and return the response. Most responses contain all statistics."""
         assert self._app is not None
         screen = self._app.screen
         assert isinstance(screen, MainScreen)
@@ -148,7 +148,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # This only moves the cursor to the node with the most groups. The benchmark presses keys to expand it.
+            # Only move the cursor to the node with the most groups. The benchmark presses keys to expand this node.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time of a callback, in milliseconds, from which it delays keys noticeably."""
+"""CPU time in milliseconds. A longer callback delays keys noticeably."""
 
 
 class Callbacks:
@@ -24,7 +24,7 @@ class Callbacks:
 
     Attributes:
         worst: CPU time of the longest callback, in ms.
-        worst_name: name of that callback.
+        worst_name: name of the longest callback.
         count: number of callbacks.
         long: number of calls that took longer than `LONG_MS`, by the callback's name.
     """
@@ -36,7 +36,7 @@ class Callbacks:
         self.long: Counter[str] = Counter()
 
     def reset(self) -> None:
-        """Forget all callbacks so far."""
+        """Set all counts and times to zero."""
         self.worst, self.worst_name, self.count = 0.0, "", 0
         self.long.clear()
 
@@ -59,7 +59,7 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return the name of a callback: name and line of the coroutine that it resumes, or name of the called function."""
+    """Return a name for a callback: name and line of the coroutine that it resumes, or name of the called function."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):
@@ -71,7 +71,10 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Respond to requests from the socket whose number is in `KGTUI_BENCH_CONTROL`, on the running event loop.
+    """Read requests from a socket on the running event loop, and send the responses.
+
+    The environment variable `KGTUI_BENCH_CONTROL` contains the file descriptor of the socket. If the variable is not
+    set, do nothing.
 
     Args:
         respond: called with the name of a request and its parameters; returns the response.

@@ -1,7 +1,7 @@
 """Measure the time from a commit until its offset is in a silver and in a gold table, with a real 4.3.1 broker.
 
-`kgtui record` and `kgtui pipeline watch` run as users run them; gold `lag` needs both. Commits are made at fixed
-intervals, and both tables are polled without Spark, as kgtui's screens do.
+`kgtui record` and `kgtui pipeline watch` run as users run them, because gold `lag` needs both. Commits are made at
+fixed intervals. Both tables are read repeatedly without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ TINY = Size(2, 0.5)
 
 @dataclass(slots=True)
 class _ObservedTable:
-    """A table that is polled for committed offsets.
+    """A table that is read repeatedly, to see when each committed offset arrives in it.
 
     Attributes:
         column: name of the column with the offset.
         newest: largest offset seen so far.
-        seen: time at which an offset was first seen in the table, by offset.
+        seen: for each offset, the time at which it was first seen in the table.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class _ObservedTable:
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield, for each table, the median and 95th percentile of the time from a commit to the table, in seconds."""
+    """Yield, for each table, the median and the 95th percentile of the latency."""
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         broker = Cluster("4.3.1", Path(folder) / "broker")
         broker.start()
@@ -103,7 +103,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return the latency of each commit in seconds, by the name of the table."""
+    """Return, for each table by name, the latencies of all commits in seconds."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)
@@ -137,7 +137,7 @@ def _poll(tables: tuple[_ObservedTable, ...]) -> None:
 
 @contextmanager
 def _running(broker: Cluster, *arguments: str) -> Iterator[None]:
-    """Run a command of kgtui while the context is active, and interrupt it at the end."""
+    """Run a command of kgtui while the context is active, and interrupt it at the end of the context."""
     command = [sys.executable, "-m", "kgtui", *arguments, "--bootstrap-server", broker.bootstrap]
     environment = os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder())}
     program = subprocess.Popen(command, cwd=HOME, env=environment, stdout=subprocess.DEVNULL)

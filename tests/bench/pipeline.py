@@ -1,7 +1,7 @@
 """Measure the pipeline on random records: decoding compared with reading the files, and complete runs of several sizes.
 
-`python -m tests.bench.pipeline CORES DECODE SIZE…` measures in its own process, because the number of threads of a JVM
-cannot be changed.
+The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` in another process for each number of cores,
+because the number of threads of a Spark session cannot be changed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Size:
 
     Attributes:
         decode: number of records to decode.
-        runs: numbers of records of the complete runs, the smallest first.
-        one_core: number of records of the run that is also measured on one core; 0 for none.
+        runs: number of records of each complete run, the smallest first.
+        one_core: number of records of an additional run on one core; 0 for no such run.
     """
 
     decode: int = 4_000_000
@@ -52,9 +52,9 @@ TINY = Size(2_000, (1_000,), 0)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the times of decoding, compared with reading, and of complete runs, compared with the smallest run.
+    """Yield figures of decoding, of complete runs, and of the extrapolation to a large cluster.
 
-    The extrapolation to a large cluster follows at the end.
+    The reference for decoding is reading the same files. The reference for a complete run is the smallest run.
     """
     two_cores = _measure(2, size.decode, size.runs)
     for kind, seconds in two_cores["decode"].items():
@@ -91,7 +91,7 @@ def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Run the measurements that the arguments name, and print the results as JSON."""
+    """Measure decoding and complete runs, and print the results as JSON."""
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")
@@ -108,9 +108,9 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return the durations, in seconds, of only reading the files and of decoding them as the silver job does.
+    """Return two durations in seconds: of only reading the files, and of reading and decoding them.
 
-    The results of reading and decoding are discarded.
+    Records are decoded as in the silver job, and the results are discarded.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.transforms.offset_commits import non_commits, regular_commits
@@ -135,7 +135,7 @@ def _compute(frames: list[DataFrame]) -> float:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline once. Return the duration of each layer in seconds, and the size of its tables in bytes."""
+    """Run the pipeline once. Return the duration of each layer, and the size of each layer's tables."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import create_tables

@@ -1,4 +1,4 @@
-"""Quickly write files of many random records of `__consumer_offsets`."""
+"""Write files with many random records of `__consumer_offsets`. NumPy and Arrow make this fast."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits": np.dtype(_COMMIT),
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
 }
-"""Binary layout of the values of each kind of record. The values have version 4 and no metadata, like most commits.
+"""Binary layout of the records' values, by kind. The values have version 4 and no metadata, like most commits.
 
-Commits have topic ids if the client sent them (OffsetCommit v10, Kafka 4.1 and newer).
+A commit has a topic id if the client has sent it (OffsetCommit v10, Kafka 4.1 and newer).
 """
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write commits of 2,000 groups with 10 partitions each into one file per partition of `__consumer_offsets`."""
+    """Write random commits of 2,000 groups into one file per partition of `__consumer_offsets`.
+
+    Each group has offsets for 10 partitions.
+    """
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)
     keys = _keys()

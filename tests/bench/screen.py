@@ -52,7 +52,7 @@ TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures of the UI. Figures about keys are compared with those of the minimal app `bare_app`."""
+    """Yield the figures of the UI. The reference for figures about keys is the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -111,7 +111,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Fi
 
 
 def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from typing each letter of a filter to the frame that shows the matching groups."""
+    """Measure the time from typing a letter of a filter to the frame that shows the matching groups."""
     times, bare = [], []
     for _ in range(max(size.keys // 50, 1)):
         ui.press(b"/")
@@ -149,7 +149,10 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure how fast the largest node is expanded and collapsed. It contains the Stable groups of one broker."""
+    """Measure how fast the node with the most groups is expanded and collapsed.
+
+    This node contains all Stable groups, because the cluster has only one broker.
+    """
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
         cluster = stack.enter_context(spawn(options))
@@ -173,7 +176,7 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
 
 
 def _without_changes(size: Size) -> Iterator[Figure]:
-    """Measure output and CPU time on a cluster where only the time of the newest poll changes."""
+    """Measure output and CPU time on a cluster in which nothing changes, so that only the time of the poll changes."""
     groups = min(size.groups, 10_000 if size.sweep else 2_000)
     with SimulatedCluster("idle", groups) as cluster:
         ui = Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap])
@@ -190,7 +193,7 @@ def _without_changes(size: Size) -> Iterator[Figure]:
 
 
 def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> None:
-    """Wait until a statistic of the instrumented app, such as the number of groups, reaches a value."""
+    """Wait until a statistic of the instrumented app, such as the number of groups, is at least `least`."""
     end = time.monotonic() + timeout
     while (value := ui.ask("stats")[statistic]) < least:
         if time.monotonic() > end:
@@ -199,7 +202,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 class _Keyboard:
-    """Press keys at random intervals, and measure the time from each key to the frame that shows its number."""
+    """Press keys at random intervals, and measure the time until a frame shows that the key was counted."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -211,7 +214,7 @@ class _Keyboard:
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:
-        """Press a key, and return the time to the frame that shows the key's result, in milliseconds."""
+        """Press a key, and return the milliseconds until the frame that shows the key's result."""
         time.sleep(self._random.uniform(0.02, 0.08))
         self._count += 1
         since = self._terminal.written
@@ -230,7 +233,7 @@ class _Keyboard:
         return int(response["groups"])
 
     def expand_largest_node(self) -> None:
-        """Expand the largest node, and move the cursor into it."""
+        """Expand the node with the most groups, and move the cursor to the first row in it."""
         self.select_largest_node()
         self.press(RIGHT)
         self.press(DOWN)

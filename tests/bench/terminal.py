@@ -27,10 +27,10 @@ HOME = Path(__file__).parents[2]
 """The repository's root folder."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Query with which a program asks whether the terminal supports synchronized output, and the response for yes."""
+"""Escape sequences: a program's query whether the terminal supports synchronized output, and the positive response."""
 
 GROUPS_SHOWN = rb"Stable"
-"""Name of the first node of the tree that contains groups. If a frame contains this name, it shows groups."""
+"""Name of a node in the tree of groups. If a frame contains this name, the frame shows groups."""
 
 BARE_APP_READY = rb"<000000>"
 """Text in the first frame of `bare_app`."""
@@ -53,8 +53,8 @@ class Terminal:
 
     Args:
         module: module to run with `python -m`.
-        control: whether to pass a socket to the program for requests from `ask`. The environment variable
-            `KGTUI_BENCH_CONTROL` contains the number of the socket.
+        control: whether to pass a socket to the program, through which `ask` sends requests. The environment variable
+            `KGTUI_BENCH_CONTROL` contains the socket's file descriptor.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # programs of users are compiled to byte code, too
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # byte code is cached, as for users
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()
@@ -109,7 +109,7 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait for a pattern in the output after the first `since` bytes, and return when its last byte arrived.
+        """Wait for a pattern in the output after the first `since` bytes, and return when the last byte of it arrived.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of
@@ -132,7 +132,7 @@ class Terminal:
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
         """Return the chunks of output from the newest back to the chunk that contains byte `position`.
 
-        A chunk is a tuple of the length of the output at its end and the time at which it arrived.
+        A chunk is a tuple of two numbers: length of the whole output at the end of the chunk, and time of arrival.
         """
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):
@@ -174,7 +174,7 @@ class Terminal:
         return response
 
     def usage(self) -> Usage:
-        """Return CPU time and memory of the program."""
+        """Return the CPU time and the memory of the program."""
         return usage(self._process.pid)
 
     def stop(self) -> None:
@@ -198,7 +198,7 @@ class Terminal:
 
 
 def usage(pid: int) -> Usage:
-    """Return CPU time and memory of a process."""
+    """Return the CPU time and the memory of a process."""
     ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     return Usage((int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE"))

@@ -1,4 +1,4 @@
-"""Every benchmark runs and yields its figures; the measured times are not checked."""
+"""Every benchmark runs and yields its figures. The tests do not check whether targets are met."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
-@pytest.mark.timeout(900)  # Spark may start slowly
+@pytest.mark.timeout(900)  # long, because Spark may be slow to start
 def test_benchmark_runs_at_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
@@ -36,7 +36,7 @@ def test_benchmark_runs_at_tiny_scale(name: str) -> None:
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.timeout(900)
-def test_latency_of_commits_is_measured() -> None:
+def test_latency_benchmark_yields_plausible_times() -> None:
     seconds = {figure.name: figure.value for figure in latency.figures(latency.TINY)}
     assert len(seconds) == 4
     assert all(0 < value < 300 for value in seconds.values())

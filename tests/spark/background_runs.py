@@ -26,10 +26,10 @@ _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Run the pipeline in the background. Methods that return the result of a run wait until that run has ended.
+    """Run the pipeline in the background. Methods that return the result of a run wait until this run has ended.
 
     Args:
-        folder: folder in which the lakes are created.
+        folder: folder in which the lakes of all runs are created.
         recording: a lake with a recording. Every run works on a copy of it.
         records: folder of files with records, which every run reads.
         connect_url: URL of the Spark Connect server for runs that are not killed. Killed runs start their own Spark.
@@ -45,7 +45,8 @@ class BackgroundRuns:
     def start(self, *kills: int) -> None:
         """Start one run that is not killed, and one series of runs for each number in `kills`.
 
-        In a series, the pipeline is killed and started again this number of times; a last run is not killed.
+        In a series, the pipeline is killed and started again as many times as the number says. The last run of the
+        series is not killed.
         """
         self._uninterrupted = self._pool.submit(lambda: self._run_to_the_end(self._new_lake("uninterrupted")))
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
@@ -119,7 +120,7 @@ class BackgroundRuns:
             start_new_session=True,
             env=os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
         )
-        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # low priority, so that the tests are not slowed down
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # lowest priority, so that the tests are not slowed down
         return self._running
 
 

@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(900))  # Spark is slow when other tests use the CPU
+                item.add_marker(pytest.mark.timeout(900))  # long, because Spark is slow when other tests use the CPU
 
             # PySpark does not close its sockets, which would cause warnings.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))

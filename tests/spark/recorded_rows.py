@@ -56,7 +56,7 @@ class RecordedTables:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """Add a poll. The first poll is always a keyframe."""
+        """Add a row of `polls`. The first poll is always a keyframe."""
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
             gap = gap or (None if self.polls else "the recording begins")
@@ -100,7 +100,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return the timeline of the polls, and the tables groups, partitions and faults."""
+        """Return four DataFrames: the result of `poll_timeline`, and the tables groups, partitions and faults."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

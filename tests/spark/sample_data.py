@@ -37,7 +37,7 @@ class Cluster:
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
     def poll(self) -> PollResult:
-        """Advance all logs and groups, and return what a poll reads."""
+        """Write and consume random numbers of records, and return the result of a poll."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
         for group, tp in self.positions:
@@ -63,7 +63,7 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record polls every ten seconds from `start` (ms), with a keyframe every three minutes and a flush per minute.
+    """Record polls every ten seconds from `start` (ms), with a keyframe every three minutes and a flush every minute.
 
     Args:
         gap: reason of the gap before the first poll.

@@ -1,4 +1,4 @@
-"""Gold `churn`: rebalances counted from recordings and from decoded records, and their cost."""
+"""Gold `churn`: rebalances are counted from recordings and from decoded records, with the time and records held up."""
 
 from __future__ import annotations
 

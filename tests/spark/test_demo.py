@@ -46,7 +46,7 @@ def test_pipeline_finds_all_incidents_of_the_demo(lake: SparkLake) -> None:
     assert healthy.isdisjoint(group for finding in found.findings for group in finding.groups)
     episodes = {episode.group: episode for episode in build_report(path, END).episodes}
     stopped = episodes["orders.archive"]
-    assert not stopped.ongoing, "the group stopped for four hours and has caught up since"
-    # The group stopped for four hours. STOP needs a window without commits, which takes 2¼ hours with a poll every 15
-    # minutes, so less than two hours remain.
+    assert not stopped.ongoing, "the group must have caught up after it stopped for four hours"
+    # The group stopped for four hours, but the status is STOP only after a full window without commits. With a poll
+    # every 15 minutes, this takes 2¼ hours.
     assert 1 < (stopped.until - stopped.since) / 3_600 < 2

@@ -1,4 +1,4 @@
-"""Gold `forecast` and `baseline`, computed from given rows of gold `lag`."""
+"""Gold `forecast` and `baseline` are computed from rows of gold `lag`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # The lag of group `drains` falls by 5 records per second after a gap at minute 30.
+        # There is a gap at minute 30. After it, the lag of group `drains` falls by 5 records per second.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
@@ -43,10 +43,10 @@ def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> 
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `kept` reads slowly from topics `k` and `l`. The estimate from the retention time is the earlier one for
-        # topic `k`, and the estimate from the movement of the log start is the earlier one for topic `l`.
+        # Group `slow` reads slowly from topics `k` and `l`. The earlier estimate of the loss comes from the retention
+        # time for topic `k`, and from the movement of the log start for topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
-        rows += [lag_row("kept", minute, topic, **slow) for topic in ("k", "l")]
+        rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")
     result = forecast(frame(spark, LAG, rows), retention=retention).selectExpr(
         "group", "topic", "hour", "lag", "round(trend, 6) trend", "drain_seconds", "drained_at", "loss_seconds",
@@ -60,8 +60,8 @@ def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> 
         ("drains", "t", at(0), *drains),
         ("stuck", "t", at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
         ("stuck", None, at(0), 135_400, 10.0, None, None, loss, "log start", False, True, at(0)),
-        ("kept", "k", at(0), 135_400, 10.0, None, None, 3_600.0, "retention", True, True, at(0)),
-        ("kept", "l", at(0), 135_400, 10.0, None, None, 50_000 / (700 / 60), "log start", False, True, at(0)),
+        ("slow", "k", at(0), 135_400, 10.0, None, None, 3_600.0, "retention", True, True, at(0)),
+        ("slow", "l", at(0), 135_400, 10.0, None, None, 50_000 / (700 / 60), "log start", False, True, at(0)),
     ]
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
@@ -73,7 +73,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_compares_weeks_or_else_days(spark: SparkSession) -> None:
+def test_baseline_compares_with_earlier_weeks_or_else_with_earlier_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

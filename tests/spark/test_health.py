@@ -75,7 +75,7 @@ def test_status_of_random_windows_equals_the_model(spark: SparkSession) -> None:
 
 @dataclass
 class PartitionHistory:
-    """Positions and lags of one partition, as each poll has read them."""
+    """Position and lag of one partition at each poll."""
 
     share: bool
     reads: list[tuple[float, PartitionLag]]
@@ -90,7 +90,7 @@ class PartitionHistory:
 
 
 def random_history(random: Random, times: list[float], share: bool) -> PartitionHistory:
-    """Return the history of a random consumer, which may read, stop, fall behind or rewind, or whose polls may fail."""
+    """Return the history of a random consumer that may stop, fall behind or rewind. Some log ends are unknown."""
     reads, end, position = [], random.randrange(50), random.randrange(20)
     most_written, most_read = random.choice([0, 0, 2, 9]), random.choice([0, 0, 1, 2, 9])
     stops, resumes = sorted(random.sample(range(len(times) + 10), 2))
@@ -196,7 +196,7 @@ class Consumer:
 
         Args:
             seconds: time of the commit, after `START`.
-            number: number of the consumer's partition.
+            number: number of the partition.
         """
         time, offset = at(seconds), None if tombstone else self.offset
         row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if tombstone else time}

@@ -44,7 +44,7 @@ INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
-    """Return the topic as `kgtui pipeline run` would describe it with these options."""
+    """Return the topic as `kgtui pipeline run` reads it from the cluster when it is called with these options."""
     args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
     return run_async(read_bounds_of_topic(parse_args(args)))
 
@@ -57,7 +57,7 @@ def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
 
 
 def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
-    """Return records by partition and offset."""
+    """Return a dict of the records by partition and offset."""
     return {(record.partition, record.offset): record for record in records}
 
 
@@ -106,11 +106,11 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
-    # Groups commit all the time, so one of the two reads may contain newer records, but no record may be missing.
+    # Groups commit all the time, so the later of the two reads may contain additional records.
     assert len(consumed) > 50
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    if live.newest:  # one broker version is enough for testing that the next run resumes from the checkpoint
+    if live.newest:  # a second run must not read records again; testing this with one broker version is enough
         run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()
@@ -124,7 +124,7 @@ def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRec
     """Assert that every record is decoded into one silver table, and none is in quarantine.
 
     Returns:
-        The types of the records that are not tombstones.
+        Types of the records, except for tombstones.
     """
     tables = {
         table.name: {(row.record_partition, row.record_offset): row for row in lake.read(table).collect()}
@@ -141,7 +141,7 @@ def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRec
 
 @pytest.fixture(scope="module")
 def quiet_cluster(broker_431: Cluster) -> Cluster:
-    """A broker with a topic `quiet` that no consumer reads."""
+    """Broker with a topic `quiet` that is not read by any consumer."""
     broker_431.create_topic("quiet")
     return broker_431
 
@@ -201,7 +201,7 @@ def test_missing_permission_on_the_topic_is_reported(secure_broker: Secure, lake
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_password_reaches_spark_but_no_output_file_or_command_line(
+def test_password_is_in_no_output_file_or_command_line(
     secure_broker: Secure, lake: SparkLake, capfd: pytest.CaptureFixture[str]
 ) -> None:
     config = secure_broker.command_config("admin", tls=True)

@@ -35,7 +35,7 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 
 
 def two_minutes_of_three_groups() -> RecordedTables:
-    """Return two minutes of polls of three groups: `reads` commits, `sleeps` does not, `leaves` is deleted halfway."""
+    """Return two minutes of polls. Group `reads` commits, group `sleeps` does not, and `leaves` is soon deleted."""
     tables = RecordedTables()
     for second in range(0, 120, 10):
         tables.poll(second)
@@ -48,7 +48,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Ten records per second are written, and read 20 seconds later.
+        # Ten records per second are written. Group `reads` reads each of them 20 seconds later.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables

@@ -1,4 +1,4 @@
-"""After `kgtui lake optimize` and `prune` have changed a table, Spark's streaming query can still read it."""
+"""Spark's streaming query can still read the bronze table after `kgtui lake optimize` and `kgtui lake prune`."""
 
 from __future__ import annotations
 

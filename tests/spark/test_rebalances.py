@@ -53,7 +53,7 @@ class GroupLog:
         )
 
     def add_assignment(self, second: int, about: str, epoch: int | None, member: str, *partitions: str) -> None:
-        """Add a record with the target or current assignment of one member."""
+        """Add a record with the target assignment or the current assignment of one member."""
         self.add(second, about, epoch=epoch, member_id=member, assignment=json.dumps({member: partitions}))
 
 
@@ -66,7 +66,8 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})  # no rebalance: a new coordinator wrote the record again
+    # not a rebalance, because a new coordinator wrote the same record again
+    log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})
     log.add(50, "group", tombstone=True)

@@ -35,7 +35,6 @@ def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
         assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
         return
     assert spark._jvm is not None
-    # There are at least three ports: of the driver, the block manager and the Spark Connect server.
     addresses = listening_addresses(spark._jvm.ProcessHandle.current().pid())
-    assert len(addresses) >= 3
+    assert len(addresses) >= 3, "the driver, the block manager and the Spark Connect server each listen on a port"
     assert set(addresses) <= {"127.0.0.1", "::1"}

@@ -1,4 +1,4 @@
-"""`SparkLake`: rows are appended once or merged by key, deltalake can read them, and files are private to the owner."""
+"""`SparkLake`: rows are appended once or merged by key, deltalake can read them, and only the owner can read files."""
 
 from __future__ import annotations
 

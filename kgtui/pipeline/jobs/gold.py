@@ -46,14 +46,14 @@ _DAY_BEFORE = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class GoldOptions:
-    """Settings of the gold tables.
+    """Settings for computing the gold tables.
 
     Attributes:
         window: length of the windows of `health`, in seconds. There is one verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: retention in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
-        look_back: number of days, before the first recomputed day, in which `cleanup` looks for a group's last
-            activity.
+        look_back: number of days before the first recomputed day that are searched for a group's last activity, for
+            the table `cleanup`.
     """
 
     window: int = WINDOW_SECONDS
@@ -85,7 +85,7 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """All polls in order, with their keyframes and gaps. It is checkpointed, because nearly every table uses it."""
+        """Result of `poll_timeline`. It is checkpointed, because nearly every gold table is computed from it."""
         return poll_timeline(self.rows(POLLS, _DAY_BEFORE)).localCheckpoint()
 
     @cached_property
@@ -165,7 +165,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # Checkpointed, because `cleanup` uses it several times; it has only one row per group and day.
+    # Both activities are checkpointed, because `cleanup` reads them several times. They have one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
@@ -206,8 +206,8 @@ def gold(
     """Recompute all gold tables for some days. A second call with the same inputs writes the same rows.
 
     Args:
-        days: days in ascending order. Every later day with data must be included too, because its rows depend on
-            the days before.
+        days: days in ascending order. Rows depend on earlier days, so every day with data after the first of these days
+            must be included.
         on_progress: called with a text before each table is computed.
     """
     if not days:
@@ -221,9 +221,9 @@ def gold(
 def _write(
     lake: SparkLake, days: Sequence[date], on_progress: Callable[[str], None] | None, table: Table, rows: DataFrame
 ) -> None:
-    """Replace the rows of some days in a gold table.
+    """Replace the rows of `days` in a gold table.
 
-    The rows of a group are written next to each other, so that a reader of one group has to read only few files.
+    The rows of a group are written next to each other, so that a query about one group reads only few files.
     """
     if on_progress is not None:
         span = f"{days[0]} to {days[-1]}" if len(days) > 1 else f"{days[0]}"

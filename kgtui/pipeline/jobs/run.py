@@ -86,7 +86,7 @@ def run_continuously(
                 make_gold(lake)
                 on_progress(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
                 for query in running.values():
-                    query.awaitTermination(_AWAIT_SECONDS)  # raises the query's error if the query has failed
+                    query.awaitTermination(_AWAIT_SECONDS)  # if the query has failed, this raises its error
                 if unchecked and (progress := running[TOPIC].lastProgress):
                     check_first_read(sources, progress, None)
                     unchecked = False

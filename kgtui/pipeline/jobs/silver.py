@@ -60,8 +60,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
         _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # The number of rows is unknown if an earlier attempt had already written the batch. `batch.count()` is cheap,
-    # because Spark takes it from the metadata of the files.
+    # The number of written rows is unknown if an earlier attempt has written the batch. `batch.count()` is cheap,
+    # because Spark reads it from the metadata of the files.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
         decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))
@@ -78,9 +78,9 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
-    """Decode all given records in Python, write the rows into the silver tables, and return the number of records.
+    """Decode `records` in Python, write the resulting rows into the silver tables, and return the number of records.
 
-    This is slower than Spark expressions, which decode only regular commits.
+    Decoding in Python is slow, but can decode any record. Spark expressions can decode only regular commits.
     """
     decoded = records.transform(decode_records).persist()
     try:

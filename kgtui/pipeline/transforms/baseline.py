@@ -26,7 +26,7 @@ FEWEST = 3
 """Minimum number of earlier hours for computing a normal value. With fewer hours, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of the column `basis`: which earlier hours were compared."""
+"""Values of the column `basis`, which says with which earlier hours an hour was compared."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
@@ -39,8 +39,8 @@ _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 If the computed deviation is smaller, the minimum is used. Otherwise, any change of a small number would look large.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation as a fraction of the normal value. If the computed deviation is smaller, this one is used.
-"""
+"""Minimum standard deviation, as a fraction of the normal value. If the computed deviation is smaller, the minimum is
+used."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | None = None) -> DataFrame:
@@ -101,7 +101,7 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add the normal value, spread and deviation of each series, the `basis`, and the number of compared `hours`."""
+    """Add `basis`, the number of compared `hours`, and the normal value, spread and deviation of each series."""
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({
         "basis": F.when(weeks, HOUR_OF_WEEK).when(days, HOUR_OF_DAY),

@@ -27,7 +27,7 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     If the data ends before the fourth byte, the result is arbitrary, so the caller must check the length.
     """
-    checksum = F.crc32(F.substring(data, position, F.lit(4)))  # Spark computes this only once for all four bytes
+    checksum = F.crc32(F.substring(data, position, F.lit(4)))  # used four times, but Spark evaluates it only once
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
     return reduce(lambda value, part: value.bitwiseXOR(part), others, lowest)
@@ -41,8 +41,8 @@ def int64_at(data: Column, position: Column) -> Column:
 def _table(index: int) -> Column:
     """Return one of `crc32_inverse_tables` as an array column.
 
-    It is written as one string literal, which Spark parses while it plans the query. An array of 256 literals would
-    make the plan much larger.
+    The array is written as one string literal, which Spark parses while it plans the query. An array of 256 literals
+    would make the plan much larger.
     """
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))

@@ -90,7 +90,7 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    A group is flapping if both of its numbers of rebalances, in total and per hour, reach the limits of
+    A group is flapping if its number of rebalances and its rebalances per hour both reach the limits in
     `RebalanceRate`.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
@@ -154,9 +154,9 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour that says how much of the hour is covered by polls; gaps between polls are not counted.
+    """Return how much of each hour is covered by polls. Time in gaps between polls is not counted.
 
-    Its columns are hour, covered_seconds, covered_from and covered_to.
+    The columns are hour, covered_seconds, covered_from and covered_to.
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
@@ -187,7 +187,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Count members that joined and left, and polls that saw members join or leave (`shuffles`)."""
+    """Count members that joined (`joined`) or left (`left`), and polls that saw any of these changes (`shuffles`)."""
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -236,7 +236,10 @@ def _follows_a_poll() -> Column:
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split the spans from `from` to `to` (ms) at full hours, and add hour, seconds, begin and finish to each part."""
+    """Split the time spans from `from` to `to` (ms) at full hours, into one row per span and hour.
+
+    Add the columns hour, begin, finish (all in ms) and seconds.
+    """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
     pieces = pieces.withColumns({

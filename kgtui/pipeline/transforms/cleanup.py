@@ -83,7 +83,7 @@ def family_of(group: Column) -> Column:
     The family is the prefix up to the first separator, as in the tree of groups on the screen.
     """
     family = F.lit(None).cast("string")
-    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because a later match replaces an earlier one
+    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because the last match is used
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
@@ -109,8 +109,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # The true times are unknown, and both sources have the latest possible time. The time from decoded records takes
-    # precedence, because it is closer to the true time if the recording began later than that.
+    # Both sources have the latest possible time, because the true time is unknown. The time from decoded records takes
+    # precedence: a recording may have begun after the true time, so that its latest possible time is too late.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -129,10 +129,8 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
 
-    The time is null if the brokers never delete the offsets.
-
-    The retention time begins with the last commit or, in classic groups, when the group became Empty. Offsets of share
-    groups do not expire.
+    The retention time begins with the last commit or, in classic groups, when the group became Empty. The result is
+    null for share groups, because their offsets do not expire, and for groups without offsets.
     """
     by_commit = F.coalesce("last_commit", "quiet_since")
     base = (
@@ -308,9 +306,9 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the type, the number of members and the last change of each group that has group events, per day.
+    """Return the type, the number of members and the time of the last change, per day and group with group events.
 
-    The column `exists` is false if all records of the group are deleted.
+    The column `exists` is false if the newest records of the group are all tombstones.
     """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))

@@ -1,4 +1,4 @@
-"""Build windows, the latest commits of each partition. Gold `health` computes its verdicts from these windows.
+"""Build a window for each partition: its latest commits, from which gold `health` computes a verdict.
 
 A window comes from one of two sources. The first source is polls, which see positions but no commits. If a poll sees a
 new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
-"""Spark type of the entries in the column `commits`; `at` is in milliseconds."""
+"""Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
@@ -90,7 +90,7 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return the range of polls whose log ends belong to the window at each time `at`, as in the model.
+    """Return, for each time `at`, the range of polls from which the window has log ends. The model uses the same range.
 
     The range begins at the poll `from` and ends at the poll `to`. A range that contains several keyframes is split into
     one row per keyframe.
@@ -136,7 +136,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
 
-    A consumer is inactive if there was lag at the read before, the position is the same, and the lag is not smaller.
+    A consumer is inactive at a poll if it had lag at the poll before, and neither its position nor its lag improved.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
@@ -161,7 +161,7 @@ def _lag(end: Column, position: Column) -> Column:
 def with_silver_commits(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, timeline: DataFrame, options: Options
 ) -> DataFrame:
-    """Replace each window of `observed_windows` with a window of silver commits, if that is known to be complete.
+    """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
 
     Also add the column `exact`: whether the window was replaced.
 
@@ -210,7 +210,7 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
     )
     commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # Each lifetime begins with a tombstone, whose `commit` is null. collect_list ignores nulls.
+    # Each lifetime except the first begins with a tombstone, whose `commit` is null. collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     return in_order.withColumn("commit", commit).select(*PARTITION_KEY, "at", "record_offset", ring.alias("ring"))
 

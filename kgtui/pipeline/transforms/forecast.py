@@ -48,7 +48,7 @@ def forecast(lag: DataFrame, *, retention: DataFrame | None = None, since: date 
 
 
 def _with_deletion_rate(lag: DataFrame) -> DataFrame:
-    """Add `deletion_rate`, the number of records per second that retention deletes, measured by the log start.
+    """Add `deletion_rate`, the number of records per second by which retention advances the log start.
 
     Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one,
     as in `kgtui.model.health.rates.deletion`.
@@ -132,9 +132,9 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Forecast the loss of each group: copy the forecast of the partition that will lose records first.
+    """Forecast the loss of whole groups: copy the forecast of the partition that will lose records first.
 
-    The row of a group is the row without a topic.
+    The row of a whole group is the row without a topic.
     """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()

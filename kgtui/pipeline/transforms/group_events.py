@@ -53,7 +53,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def _type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the type of the groups that have such records, and the value of the column `about`."""
+    """Return the type of the groups that have records of this type, and the value of the column `about`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")

@@ -1,7 +1,7 @@
 """Gold `health`: the status of each group and partition by Burrow's rules, one verdict per window of five minutes.
 
-The rules for commits are those of `kgtui.model.burrow`, and the rules for positions seen by polls are those of
-`kgtui.model.health.judging`. Here they are written as Spark expressions over the columns of `commit_windows`.
+The rules for commits are the same as in `kgtui.model.burrow`, and the rules for positions seen by polls are the same as
+in `kgtui.model.health.judging`. Here they are Spark expressions over the columns of `commit_windows`.
 """
 
 from __future__ import annotations
@@ -79,8 +79,9 @@ def health(
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add `status`, `undecided`, `complete` and `basis` to each partition's window.
 
-    `status` is the number of a `Status`. `undecided` is the number of a worse `Status` if polls have not seen enough to
-    rule it out, or null. `complete` is the fraction of the window that is filled, and `basis` the source of the window.
+    `status` is the number of a `Status`. `undecided` is the number of a worse `Status` that the partition may have, if
+    polls have not seen enough to decide it; otherwise null. `complete` is the fraction of the window that is filled,
+    and `basis` is the source of the window.
 
     Args:
         rows: windows from `commit_windows`: of silver commits if `exact` is true, else of positions seen by polls.
@@ -254,7 +255,8 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),  # `observed` if any partition's is
+        # `observed` is greater than `commits`, so a group with at least one observed partition is `observed`
+        F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
     return rows.select(*_SLOT, "row.*")
@@ -277,7 +279,10 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add the column `total` with the row for the whole group, in an array like the column `bad`."""
+    """Add the column `total`: an array that contains the row for the whole group.
+
+    The column `bad` contains an array of the rows of partitions, so that the caller can concatenate both arrays.
+    """
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))

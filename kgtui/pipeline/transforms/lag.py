@@ -97,7 +97,8 @@ def _at_least_zero(records: Column) -> Column:
 def with_rates(rows: DataFrame) -> DataFrame:
     """Add `rate_in` and `rate_out`: records written and consumed per second, since the previous time slot.
 
-    Both rates are null after a gap between polls. A rate is null if its offset has decreased.
+    Both rates are null after a gap between polls. `rate_in` is null if the log end has decreased, and `rate_out` if the
+    position has decreased.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)

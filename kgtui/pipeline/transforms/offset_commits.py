@@ -8,7 +8,7 @@ Python: other record types, damaged records, and commits of version 4 with more 
 Decoding takes three steps, because the position of a field depends on the sizes of the fields before it. Each step is a
 `select` over the result of the step before, so that Spark computes each intermediate result only once.
 
-This table shows the fields of a value after its version (int16), by version:
+A value consists of its version (int16) and the fields in this table, which depend on the version:
 
 ====== ====== ============= ================= ======== ================= ===========
 value  offset leader epoch  metadata          commit   expires           topic id
@@ -135,8 +135,8 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 def _extract_fields(commits: DataFrame) -> DataFrame:
     """Add all fields, and `_tail`: the bytes after the commit time, the last field that all layouts have.
 
-    `_row` is an increasing number. It forces Spark to apply a later filter after this step, because Spark cannot
-    evaluate a filter on `_row` any earlier. Before this step, the filter would compute all fields a second time.
+    Also add `_row`, an increasing number. `_is_regular` uses it, so that Spark must filter by `_is_regular` after this
+    step. If Spark filtered before this step, it would compute all fields a second time.
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -162,7 +162,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
 
 
 def _is_regular() -> Column:
-    """Return whether a record is regular, so that the extracted fields are certainly correct."""
+    """Return whether a record is regular. If it is, the extracted fields are correct."""
     layout = F.col("_layout")
     valid = (layout == _TOMBSTONE) | ((layout >= 0) & _is_valid_value())
     return (F.col("_row") >= 0) & _is_valid_key() & valid
@@ -240,7 +240,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Read four bytes at a position, and return the last two of them as an unsigned number."""
+    """Return the third and the fourth byte after a position as an unsigned number; the position itself is the first.
+
+    Two bytes before the number are skipped, because `uint32_at` always reads four bytes.
+    """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

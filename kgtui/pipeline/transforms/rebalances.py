@@ -1,7 +1,7 @@
 """Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
-For a classic group, there is one record at the end of a rebalance, with all members and their assignments. What has
-changed is the difference from the record before. For consumer, share and streams groups, there are several records:
+For a classic group, there is one record at the end of a rebalance, with all members and their assignments. The changes
+are found by comparing it with the previous record. For consumer, share and streams groups, there are several records:
 first the changed subscriptions, then the new group epoch and the target assignment, and then one record for each member
 when it reaches the new epoch.
 """
@@ -70,8 +70,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one for each group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Subscriptions and tombstones cause a new epoch, so they are written before its record. All other records of the
-    # same rebalance are written after it.
+    # Subscriptions and tombstones cause a new epoch, so they are written before the record of the epoch. All other
+    # records of the same rebalance are written after the record of the epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -112,7 +112,7 @@ def _epoch_aggregates() -> tuple[Column, ...]:
 
 
 def _owners_or_empty(column: str) -> Column:
-    """Parse an assignment in JSON and return the result of `_owners`; an empty array if the column is null."""
+    """Return the result of `_owners` for a column with assignments in JSON; an empty array if the column is null."""
     return F.coalesce(_owners(F.from_json(column, _ASSIGNMENT)), F.array().cast(_IDS))
 
 

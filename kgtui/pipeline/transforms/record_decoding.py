@@ -30,7 +30,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """First columns of all three silver tables: the day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Names of the structs in the result of `decode_records`, each with the silver table that its rows are written to."""
+"""For each struct in the result of `decode_records`, by name, the silver table into which its rows are written."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
@@ -115,7 +115,7 @@ def _quarantine_row(
 
 
 def _decode_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode batches of Arrow data. Spark calls this function on its executors."""
+    """Decode batches of bronze rows into batches of rows of `SCHEMA`. Spark calls this function on its executors."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 

@@ -41,8 +41,8 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
         - `previous`: the poll before; null after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
-        - `lasts`: time until which a row of this segment is valid if no other row replaces it: `next_keyframe` or, if
-          that is null, the last poll before the next gap
+        - `lasts`: time until which a row of this segment is valid if no other row replaces it. It is `next_keyframe`
+          or, if that is null, the last poll before the next gap.
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -71,9 +71,9 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 
 
 def _single_window(column: str) -> WindowSpec:
-    """Return a window over all rows of a small DataFrame.
+    """Return a window over all rows of a small DataFrame, ordered by a column.
 
-    The constant in `partitionBy` prevents a warning of Spark Connect.
+    Without `partitionBy`, Spark Connect would print a warning.
     """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
@@ -122,7 +122,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
     """Add the columns of the timeline to recorded rows. Rows of polls that are not in the timeline are dropped.
 
-    These are polls that the recorder did not finish.
+    Polls that the recorder did not finish are not in the timeline.
     """
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
@@ -181,8 +181,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault without a group applies to all groups whose coordinator is the fault's broker. A fault without a broker
-    # and a group applies to all groups.
+    # A fault without a group applies to all groups whose coordinator is the fault's broker. A fault with neither a
+    # group nor a broker applies to all groups.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")

@@ -72,7 +72,7 @@ def test_run_without_any_source_is_rejected(capsys: pytest.CaptureFixture[str], 
 
 def test_missing_folder_of_records_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
-    assert "nowhere: there is no such folder of records" in message
+    assert "nowhere: there is no such folder" in message
     assert not (tmp_path / "lake").exists()
 
 

@@ -1,4 +1,4 @@
-"""`byte_decoding`: four bytes can be computed from their CRC-32 with the inverse tables."""
+"""`byte_decoding`: the inverse tables convert the CRC-32 of four bytes back to these bytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`requirements`: if PySpark, Java, a server or a jar is missing or wrong, a message says what to do.
+"""`requirements`: if PySpark, Java, a Spark Connect server or a jar is missing or wrong, a message says what to do.
 
-The checks run before a JVM is started.
+All checks run before a JVM is started.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def fake_java(home: Path, output: str, code: int = 0) -> Path:
 
     Args:
         home: path of the folder to create.
-        output: text that its program `java` prints to standard error.
-        code: exit code of this program.
+        output: text that the program `java` prints to standard error.
+        code: exit code of `java`.
     """
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_message_quotes_output_of_failing_java_without_options(
 # -- PySpark and Spark -----------------------------------------------------------------------------------------------
 
 
-def test_another_pyspark_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_version_of_pyspark_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
     with pytest.raises(SparkError, match=message):
@@ -113,7 +113,7 @@ def fake_spark_home(folder: Path, *jars: str) -> Path:
 @pytest.mark.parametrize(
     ("jars", "contents"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
 )
-def test_spark_home_of_another_version_is_rejected(
+def test_spark_home_with_other_spark_version_is_rejected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], contents: str
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, *jars)))
@@ -121,7 +121,9 @@ def test_spark_home_of_another_version_is_rejected(
         requirements.check_spark_home()
 
 
-def test_missing_or_matching_spark_home_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unset_spark_home_or_required_spark_version_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
     requirements.check_spark_home()
     monkeypatch.delenv("SPARK_HOME")
@@ -132,7 +134,7 @@ def test_missing_or_matching_spark_home_is_accepted(monkeypatch: pytest.MonkeyPa
 
 
 def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the timeout, the Spark Connect client would retry for ten minutes. The message hides the URL's token."""
+    """Without the check, the Spark Connect client would retry for ten minutes. The message hides the URL's token."""
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
@@ -141,7 +143,7 @@ def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytes
 def test_connect_server_with_an_older_spark_is_rejected() -> None:
     requirements.check_server_version("4.2.3", "sc://spark")
     requirements.check_server_version("5.0.0-preview1", "sc://spark")
-    message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark has 3\.5\.1"
+    message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark runs Spark 3\.5\.1"
     with pytest.raises(SparkError, match=message):
         requirements.check_server_version("3.5.1", "sc://spark;token=S3cret")
 
@@ -169,7 +171,7 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Put a jar into the Maven repository. The checksum is correct only if `content` is `b"jar"`."""
+    """Put a file into the Maven repository, and return its jar. The checksum matches only if `content` is `b"jar"`."""
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"
     file.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`run` and `streaming`: queries are stopped at the end of a run, even after an error or an interrupt."""
+"""`run` and `streaming`: queries are stopped after an error or an interrupt, and incomplete reads are errors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_interrupted_query_is_stopped_from_another_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Function that makes the bronze and silver jobs use the given fake queries, and returns these queries."""
+    """Function that replaces the queries of the bronze and silver jobs with two fake queries, and returns these two."""
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})

@@ -30,7 +30,7 @@ def test_secrets_of_kafka_clients_are_redacted() -> None:
     assert not re.search(session.SECRETS, "kafka.bootstrap.servers")
 
 
-def test_shipped_code_decodes_records_without_kgtuis_libraries(tmp_path: Path) -> None:
+def test_shipped_code_needs_only_libraries_of_executors(tmp_path: Path) -> None:
     """Executors have PySpark and PyArrow, but none of the other libraries that kgtui uses."""
     pack_code(tmp_path / "kgtui.zip")
     code = (
@@ -100,7 +100,7 @@ if "silenced" in sys.argv:
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """
-"""Program that calls a JVM through Py4J. The connection to the JVM is closed in the middle of the call."""
+"""Program that calls a server through Py4J. The server closes the connection in the middle of the call."""
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
@@ -123,13 +123,13 @@ sys.stderr.flush()
 sys.stdin.read()
 sys.stderr.write("later")
 """
-"""Program that writes to standard error both lines that users must not see and errors.
+"""Program that writes errors to standard error, and also lines that `filtered_jvm_stderr` removes.
 
-One line is written in pieces. The last text is written after the end of the context `filtered_jvm_stderr`.
+One line is written in three pieces. The last text is written after the end of the context.
 """
 
 
-def test_only_known_noise_of_the_jvm_is_removed_from_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+def test_stderr_filter_removes_noise_and_keeps_errors(capfd: pytest.CaptureFixture[str]) -> None:
     before = set(threading.enumerate())
     with filtered_jvm_stderr():
         program = subprocess.Popen([sys.executable, "-c", NOISY_PROGRAM], stdin=subprocess.PIPE)

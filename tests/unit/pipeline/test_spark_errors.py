@@ -39,12 +39,12 @@ def test_lost_connection_means_that_the_jvm_has_exited() -> None:
     assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
-def test_exceptions_not_caused_by_spark_are_not_translated() -> None:
+def test_exceptions_of_other_libraries_are_not_translated() -> None:
     with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError
 
 
-def test_errors_of_kafka_are_recognized_by_their_class() -> None:
+def test_kafka_errors_are_recognized_by_class_name() -> None:
     message = known_message(
         "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics"
     )
