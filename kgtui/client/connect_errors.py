@@ -87,7 +87,7 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
         case OSError():
             # If the host has several IP addresses, asyncio raises one error without errno, whose message contains the
             # error of each address.
-            return f"{address} cannot be connected to: {error.strerror or error}"
+            return f"kgtui cannot connect to {address}: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 
 
@@ -110,7 +110,7 @@ def explain_invalid_address(address: Address, error: ValueError) -> str:
     """Explain that the address is invalid, so that no connection attempt can succeed."""
     reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
     shown = f"{address.host!r}:{address.port}"
-    return f"{shown} is not an address ({reason}): correct it, or the advertised.listeners of the broker"
+    return f"{shown} is not an address ({reason}): correct the address, or the advertised.listeners of the broker"
 
 
 def describe_break(error: BaseException) -> str:

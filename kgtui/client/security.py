@@ -18,7 +18,7 @@ __all__ = ["PLAINTEXT", "Secret", "Security", "from_properties"]
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
-"""Property with the maximum size of a response. Java clients have no such property; the name is that of librdkafka."""
+"""Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
 
 _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
@@ -34,7 +34,7 @@ class Security:
         client_id: the value of `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
-        max_response: `receive.message.max.bytes`, the maximum size of a response in bytes. A larger one is not read.
+        max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
         warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
     """
 

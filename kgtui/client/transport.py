@@ -314,7 +314,7 @@ class Transport:
 
 
 class _AddressFailedError(ConnectError):
-    """Raised if one IP address of a host cannot be connected to. Another address of the host may work."""
+    """Raised if kgtui cannot connect to one IP address of a host. Another address of the host may work."""
 
 
 _REFUSALS = (

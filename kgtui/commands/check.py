@@ -125,7 +125,7 @@ async def check(
 ) -> int:
     """Watch groups of a cluster, print the verdicts, and return the exit code.
 
-    After one read, groups are selected by all terms of the filter except those about health, which need the watch.
+    After one read, groups are selected by all terms of the filter except terms about health, which need the watch.
     The whole filter is applied after the watch.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule

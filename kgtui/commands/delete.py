@@ -156,8 +156,8 @@ def _query(args: argparse.Namespace) -> Query | None:
     query = query_of(args)
     if len(args.expr) > 1 and len(words := words_of(query)) > 1:
         raise UsageError(
-            f"an id must contain all of these words to match: {', '.join(words)}; to name groups, use "
-            f"{as_options(words)}, and for one filter, quote it"
+            f"only an id that contains all of these words would match: {', '.join(words)}; to name groups, use "
+            f"{as_options(words)}; to use the words as a filter, quote them"
         )
     if not args.group and not query.terms:
         raise UsageError("no group is named; pass EXPR, such as state:Empty, or --group NAME")
@@ -177,9 +177,9 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of groups that match the filter or are named, and whether the filter matches none.
+    """Return the plan, the number of groups to delete, and whether it is an error that no group matches.
 
-    With `--expect 0` or `--allow-empty`, a filter without a match is no failure.
+    It is no error with `--expect 0` or `--allow-empty`.
     """
     timeout = timeout_of(args)
     await _check_unfinished(admin, folder, timeout)

@@ -1,4 +1,4 @@
-"""`kgtui doctor`: report what each broker supports, which functions of kgtui it lacks, and the user's permissions."""
+"""`kgtui doctor`: report what each broker supports, which limits this causes in kgtui, and the user's permissions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Diagnosis:
         cluster: the cluster and its brokers.
         versions: node id → API name → version used with that broker; None if kgtui and the broker have no version in
             common.
-        took_ms: node id → response time of the Metadata RPC, in milliseconds; only brokers that answered.
+        took_ms: node id → response time of the Metadata RPC in milliseconds, for each broker that answered.
         cluster_operations: operations that the user is authorized for on the cluster; None if no broker reports them.
         groups: number of groups listed.
         described: number of groups in the sample of listed groups that was described.

@@ -142,7 +142,7 @@ def as_text(
         findings: the findings to write.
         now: seconds since the epoch.
         evidence: whether to add the table rows that each finding is based on.
-        width: width of a line in cells, for wrapping sentences; commands are never wrapped. None does not wrap.
+        width: width of a line in cells, for wrapping sentences; None for no wrapping. Commands are never wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]

@@ -37,8 +37,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair of counts: groups that the filter could test, and groups that it had to test because the list of
-            groups alone did not exclude them.
+        searched: two counts of groups that the list of groups alone does not exclude: groups to which the filter could
+            be applied, and all groups. The counts differ if data of some groups is missing.
         listed: all groups of the cluster.
     """
 
@@ -104,7 +104,7 @@ def notify_missing(
         every: ids of all groups of the cluster.
 
     Returns:
-        Whether the exit code has to be 1: a group is missing, and `--allow-empty` is not given.
+        True if the exit code has to be 1, because a group is missing and `--allow-empty` is not given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in found]
     for group in absent:
@@ -125,7 +125,8 @@ def as_options(words: Sequence[str]) -> str:
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
     """Return the end of a message with up to three ids that are similar to the words, or an empty text.
 
-    An id is similar if the whole id, or a part of it between punctuation, is similar to a word or to a part of it.
+    Ids and words are divided into parts at punctuation. An id is similar if the id or one of its parts is similar to a
+    word or to a part of a word.
     """
     from difflib import get_close_matches
 

@@ -40,7 +40,7 @@ class ErrorCode:
     """Kafka's own message; empty for success."""
     reaction: Reaction
     advice: str
-    """Advice for the user; empty when there is none."""
+    """What the user can do about the error; empty if kgtui has no advice for this code."""
 
 
 UNKNOWN_TOPIC_OR_PARTITION = 3
@@ -257,7 +257,7 @@ CODES = _build()
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code; an unknown code is named `UNKNOWN_<code>` and its reaction is `FINAL`."""
+    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction `FINAL`."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

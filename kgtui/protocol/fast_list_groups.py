@@ -24,7 +24,7 @@ _BEYOND = 1 << 62
 # strings, this size is so large that the next access raises IndexError, and the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Number of bytes after the current position in which `skip_known` searches for the known rows.
+# How far after the current position `skip_known` searches for rows from an earlier response, in bytes.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]

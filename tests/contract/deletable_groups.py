@@ -1,4 +1,4 @@
-"""Clusters with live groups, and with an Empty group of every type, which tests can delete."""
+"""Clusters with live groups, and with Empty groups of every type that tests can delete."""
 
 from __future__ import annotations
 

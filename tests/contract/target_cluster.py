@@ -32,7 +32,8 @@ class TargetCluster:
     Attributes:
         version: oldest Kafka version among the brokers, as numbers.
         newest: newest Kafka version among the brokers, as numbers.
-        groups: role → expected properties of the group. A simulated cluster has only these groups.
+        groups: role (the name by which tests refer to a group) → expected properties of the group. A simulated cluster
+            has only these groups.
         make_empty: adds an Empty simple group with the given id.
     """
 

@@ -99,7 +99,7 @@ async def test_a_loading_coordinator_is_retried() -> None:
         assert (await listing).faults == ()
 
 
-async def test_a_coordinator_that_keeps_loading_is_a_fault() -> None:
+async def test_a_coordinator_that_keeps_loading_is_reported() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -119,7 +119,7 @@ async def test_a_cut_connection_is_reopened() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_a_forbidden_group_has_its_own_fault() -> None:
+async def test_only_the_forbidden_group_has_an_authorization_error() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]

@@ -40,7 +40,7 @@ async def test_a_viewer_sees_all_groups_and_can_delete_none(secure_broker: Secur
         assert "DELETE" in outcome.fault.advice
 
 
-async def test_a_team_sees_its_own_groups_and_faults_for_others(secure_broker: Secure) -> None:
+async def test_a_team_reads_only_its_own_groups(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "team") as admin:
         listed = set((await admin.list_groups()).rows)
         assert {"team-a-app", LIVE_GROUP} <= listed

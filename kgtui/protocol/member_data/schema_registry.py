@@ -35,7 +35,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The assignment that names the primary registry."""
+    """The assignment of a schema registry, which says which registry is the primary."""
 
     version: int | None
     error: int | None

@@ -49,7 +49,7 @@ async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, s
 
 
 @pytest.mark.parametrize("host", INVALID_HOSTS)
-async def test_an_invalid_host_is_a_fault_of_its_broker_only(host: str) -> None:
+async def test_an_invalid_host_affects_only_its_own_broker(host: str) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, 9092)
         groups, faults = await listed(fake)
@@ -59,7 +59,7 @@ async def test_an_invalid_host_is_a_fault_of_its_broker_only(host: str) -> None:
 
 @pytest.mark.parametrize("port", [-(2**31), -1, 0, 65536, 2**31 - 1])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_an_invalid_port_is_a_fault_of_its_broker_only(host: str, port: int) -> None:
+async def test_an_invalid_port_affects_only_its_own_broker(host: str, port: int) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, port)
         groups, faults = await listed(fake)
@@ -76,7 +76,7 @@ async def test_an_invalid_port_is_a_fault_of_its_broker_only(host: str, port: in
 async def test_any_metadata_leaves_the_other_brokers_readable(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
-    """The metadata of a broker that is damaged or malicious may contain any text and any number."""
+    """A damaged or malicious broker may send metadata with any text and any number."""
 
     def metadata(request: Request) -> dict[str, Any]:
         answer = fake[1].metadata(request)
