@@ -9,6 +9,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
+from kgtui.config.state_folder import open_private, private_folder
 from kgtui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -16,15 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kgtui.config import StateFolder
-
-_FOLDER_MODE = 0o700
-_FILE_MODE = 0o600
-
-
-def private_folder(path: Path) -> Path:
-    """Create a folder and its parents so that only the owner can read them. Raises OSError."""
-    path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-    return path
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -37,12 +29,21 @@ def write_new(path: Path, data: bytes) -> None:
         raise FileExistsError(errno.EEXIST, "a file with this name exists", str(path))
     draft = path.with_name(f".{path.name}.part")
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb") as file:
+        with open(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         draft.rename(path)
     finally:
+        draft.unlink(missing_ok=True)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove the incomplete files of processes that were killed during `write_new`.
+
+    Call it only while no other process executes a deletion. Raises OSError.
+    """
+    for draft in folder.glob(".*.part"):
         draft.unlink(missing_ok=True)
 
 
@@ -63,7 +64,7 @@ def append_line(path: Path, line: bytes) -> None:
     """
     private_folder(path.parent)
     fresh = not path.exists()
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, _FILE_MODE)
+    file = open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
@@ -94,7 +95,7 @@ def shared_lock(path: Path) -> Iterator[None]:
     The kernel releases the lock if the process dies. Raises OSError.
     """
     private_folder(path.parent)
-    file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
+    file = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield
@@ -109,7 +110,7 @@ def sole_lock(path: Path) -> Iterator[bool]:
     Raises OSError.
     """
     private_folder(path.parent)
-    file = os.open(path, os.O_RDWR | os.O_CREAT, _FILE_MODE)
+    file = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
-from kgtui.actions.private_files import sole_lock
+from kgtui.actions.private_files import remove_drafts, sole_lock
 from kgtui.actions.results import DeletionStatus, GroupResult
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError
@@ -80,8 +80,8 @@ async def unfinished(
     """Check each deletion in this cluster that has no outcome yet, log the outcome, and return the results.
 
     Deletions in other clusters are checked when kgtui connects to those clusters. No deletion is checked while another
-    process is executing one. If the outcome is still unknown after the check, the deletion is checked again at
-    the next start.
+    process is executing one. Incomplete backups of killed processes are removed. If the outcome is still unknown after
+    the check, the deletion is checked again at the next start.
 
     Raises:
         UnreachableError: no broker answers.
@@ -92,6 +92,7 @@ async def unfinished(
     with sole_lock(folder.lock) as alone:
         if not alone:
             return ()
+        await asyncio.to_thread(remove_drafts, folder.backups)
         entries, _ = await asyncio.to_thread(read_entries, folder.audit)
         open_ = [entry for entry in entries if entry.outcome is None and entry.group]
         if not open_:

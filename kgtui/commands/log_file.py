@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.config import state_folder
+from kgtui.config.state_folder import open_private, private_folder
 from kgtui.model.text import redact, visible
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
-    from pathlib import Path
 
 MAX_BYTES = 1_000_000
 """Size at which the log file is rotated, in bytes."""
@@ -37,7 +38,7 @@ class _Private(RotatingFileHandler):
     """Writes to a rotating file with mode 0600, so that only its owner can read it."""
 
     def _open(self) -> TextIOWrapper:
-        os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        os.close(open_private(Path(self.baseFilename), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         return super()._open()
 
 
@@ -55,7 +56,7 @@ def start_log(*, debug: bool) -> Path | None:
         logging.getLogger(name).setLevel(logging.INFO)
     path = state_folder().log
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         handler: logging.Handler = _Private(
             path, maxBytes=MAX_BYTES, backupCount=OLD_FILES, encoding="utf-8", errors="replace"
         )

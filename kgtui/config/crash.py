@@ -11,6 +11,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 import kgtui
+from kgtui.config.state_folder import open_private, private_folder
 from kgtui.model.rfc3339 import file_stamp
 from kgtui.model.text import redact
 
@@ -47,9 +48,9 @@ def write_report(error: BaseException, folder: Path, command: str) -> Path:
     Raises:
         OSError: the file cannot be written.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
     path = folder / f"crash-{file_stamp(time.time())}-{os.getpid()}.txt"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(report_of(error, command))
     return path

@@ -1,8 +1,14 @@
-"""The state folder: where backups, the audit log, recordings, exports and logs are stored."""
+"""The state folder: where backups, the audit log, recordings, exports and logs are stored.
+
+Only the owner may read it, and no file in it is opened through a symbolic link, so that another user of this machine
+can neither read what kgtui writes nor make kgtui write elsewhere.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,3 +62,32 @@ def state_folder() -> StateFolder:
     from platformdirs import user_state_path
 
     return StateFolder(user_state_path("kgtui", appauthor=False))
+
+
+def private_folder(path: Path) -> Path:
+    """Create a folder and its parents, or make an existing folder private: nobody but its owner can use it.
+
+    Raises:
+        OSError: the folder cannot be created, or belongs to another user.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "the folder belongs to another user; set KGTUI_STATE_DIR", str(path))
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        path.chmod(0o700)
+    return path
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file with `os.open`. A new file gets mode 0600.
+
+    Raises:
+        OSError: the file cannot be opened, or is a symbolic link.
+    """
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            error.strerror = "the file is a symbolic link; remove it"
+        raise

@@ -1,0 +1,81 @@
+"""Files in the state folder cannot be read, and cannot be redirected, by other users of the machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.actions.private_files import append_line, remove_drafts, shared_lock, sole_lock, write_new
+from kgtui.config.crash import write_report
+from kgtui.config.state_folder import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def take_shared_lock(path: Path) -> None:
+    with shared_lock(path):
+        pass
+
+
+def take_sole_lock(path: Path) -> None:
+    with sole_lock(path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda folder: write_new(folder / "backup.jsonl", b"{}"),
+        lambda folder: append_line(folder / "audit.jsonl", b"{}"),
+        lambda folder: take_shared_lock(folder / "writing.lock"),
+        lambda folder: take_sole_lock(folder / "writing.lock"),
+        lambda folder: write_report(ValueError("x"), folder, "kgtui"),
+    ],
+    ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
+)
+def test_an_open_state_folder_is_made_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    folder.chmod(0o777)
+    write(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        (".backup.jsonl.part", lambda folder: write_new(folder / "backup.jsonl", b"{}")),
+        ("audit.jsonl", lambda folder: append_line(folder / "audit.jsonl", b"{}")),
+        ("writing.lock", lambda folder: take_shared_lock(folder / "writing.lock")),
+        ("writing.lock", lambda folder: take_sole_lock(folder / "writing.lock")),
+    ],
+    ids=["backup", "audit", "shared lock", "sole lock"],
+)
+def test_a_symbolic_link_in_the_state_folder_is_not_followed(
+    tmp_path: Path, name: str, write: Callable[[Path], object]
+) -> None:
+    folder, target = tmp_path / "state", tmp_path / "target"
+    folder.mkdir()
+    target.write_text("precious")
+    (folder / name).symlink_to(target)
+    with pytest.raises(OSError, match=r"symbolic link|File exists"):
+        write(folder)
+    assert target.read_text() == "precious"
+
+
+def test_a_state_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(PermissionError, match="belongs to another user; set KGTUI_STATE_DIR"):
+        private_folder(tmp_path)
+
+
+def test_incomplete_backups_are_removed(tmp_path: Path) -> None:
+    (tmp_path / ".a.jsonl.part").write_bytes(b"{")
+    (tmp_path / "b.jsonl").write_bytes(b"{}")
+    remove_drafts(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
