@@ -96,8 +96,9 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, GroupDescription]]:
         """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
 
-        Nothing is cached, not even the type of a group: every call asks the coordinators again. For a group that does
-        not exist, the answer contains the fault `GROUP_ID_NOT_FOUND`.
+        Descriptions are not cached: every call asks the coordinators again, so that a group which was created again
+        with another type is described with its new type. For a group that does not exist, the answer contains the
+        fault `GROUP_ID_NOT_FOUND`.
         """
         ...
 

@@ -78,7 +78,10 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Ask the brokers for the retention time of topics and of offsets, and return the first successful response."""
+    """Ask the brokers for the retention time of topics and of offsets, with a limited number of topics per request.
+
+    After a request that fails at every broker, the other topics are skipped, and the answer contains the fault.
+    """
     seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None
     faults: list[Fault] = []
@@ -98,7 +101,8 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
     """Call `ask` for one broker after the other, and return the first successful result.
 
-    If every call fails, raise the error of the first broker that was asked.
+    After `HEAD_START`, the next broker is asked while the earlier calls continue. If every call fails, raise the error
+    of the first broker that was asked.
     """
     try:
         async with asyncio.timeout(deadline.left()):

@@ -22,7 +22,7 @@ class Deadline:
     def left(self) -> float:
         """Return the seconds left, but never less than 0.001.
 
-        A timeout must be positive, so a step that starts too late is also started, and fails with a timeout.
+        A step that starts after the deadline gets this short time limit, and fails with a timeout.
         """
         return max(self.at - time.monotonic(), 0.001)
 

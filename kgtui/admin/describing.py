@@ -74,7 +74,7 @@ class Describer:
 
     Args:
         pool: connections to the cluster.
-        lister: reads the coordinator's list, in which groups are looked up that no RPC has found.
+        lister: reads the list of the coordinator, which is searched for the groups that no RPC has found.
         type_of: returns the type of a group in the newest list, or None.
     """
 
@@ -155,7 +155,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].inconclusive = True  # `Dead` may also mean another type
+                searches[group].inconclusive = True  # a group of another type is also reported as `Dead`
             else:
                 del searches[group]
                 self._settle(batch, group, group_type, code, row, node, source)
@@ -212,7 +212,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description that contains only data from the list. It is shown to the user, but no action relies on it."""
+    """Mark a description that contains only data from the list, so that it is shown, but no action relies on it."""
     return replace(
         description,
         type=group_type,

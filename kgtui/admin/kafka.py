@@ -46,7 +46,7 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-Such groups may still be on the screen, where they are described again: the cached type selects the right RPC.
+Such a group may still be on the screen and be described again. Its cached type then selects the right RPC.
 """
 
 INTERACTIVE_GROUPS = 20
@@ -162,7 +162,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """Return the list of one broker. The request is repeated while the broker is still loading its groups."""
+        """List the groups of one broker. The request is repeated while the broker is still loading its groups."""
         pause = FIRST_PAUSE
         while True:
             try:

@@ -247,7 +247,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # the row is unchanged, but has moved
+                if comparable and raw in gone:  # an unchanged group at another place in the list
                     gone.remove(raw)
                 else:
                     row = decode(raw)

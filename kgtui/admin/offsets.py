@@ -47,7 +47,7 @@ EARLIEST, LATEST = -2, -1
 """Special timestamps in ListOffsets requests that stand for the log start and the log end."""
 
 ATTEMPTS = 4
-"""After this number of attempts, a partition without a leader is reported as a fault."""
+"""Maximum number of attempts to read a log bound. A partition that has no leader then gets its error code as result."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
 """Reactions to an error code after which the request is repeated for a partition."""
@@ -317,8 +317,8 @@ class BoundsReader:
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
         """Return whether to look up the leaders of a broker's partitions again, because the broker did not answer.
 
-        The first time, the broker is removed from the cache of leaders. After a timeout, the result is False, because
-        no time is left for another request.
+        The broker is removed from the cache of leaders. The result is False if the broker had already failed before. It
+        is also False after a timeout, because no time is left for another request.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

@@ -67,7 +67,7 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Errors that one request to one broker may raise."""
 
 RECONNECTS = 2
-"""After this number of lost connections to its coordinator, a group is reported as failed."""
+"""Maximum number of times that the request for a group is repeated after lost connections to the coordinator."""
 
 
 @dataclass(slots=True)

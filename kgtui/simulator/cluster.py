@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """A cluster on the caller's event loop: `async with Simulator() as cluster:` starts it, and then stops it.
+    """A simulated cluster that runs on the event loop of its caller.
 
-    Clients connect to `cluster.bootstrap`.
+    `async with Simulator() as cluster:` starts the cluster, and stops it at the end of the block. Clients connect to
+    `cluster.bootstrap`.
 
     Attributes:
         state: the brokers, topics and groups of the cluster. A test may change them while the cluster runs.
@@ -137,9 +138,9 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply due changes of generated groups regularly.
+        """Regularly apply the state changes of generated groups that are due.
 
-        Otherwise, the first request after a quiet period would block the event loop until all changes are applied.
+        Without this, the first request after a quiet period would block the event loop until all changes are applied.
         """
         while True:
             await asyncio.sleep(TICK)
@@ -161,8 +162,8 @@ def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str,
 
     It is the level in `changed`, or by default the level that a new cluster of the newest broker's release has.
 
-    A real cluster finalizes only features that its oldest broker supports. A simulated cluster may have old brokers and
-    groups of the newer types, so that tests can run every fallback of a client on one cluster.
+    A real cluster finalizes only features that its oldest broker supports. A simulated cluster does not have this
+    restriction, so that tests can run every fallback of a client on one cluster with old and new brokers.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

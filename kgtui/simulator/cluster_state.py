@@ -70,7 +70,7 @@ class Node:
 
     Attributes:
         id: node id; the first broker has 1.
-        port: the port on which it listens; 0 before it listens.
+        port: the port on which the broker listens; 0 until a free port is chosen.
         alive: False from the time when the broker is killed until it is restarted.
         elections: how many times the broker was killed or restarted; each time, the leaders of its partitions change.
     """
@@ -130,7 +130,7 @@ class ClusterState:
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
         generated: the generated groups; None if the cluster has no generated groups.
-        configs: group configs that differ from the defaults, by group.
+        configs: group configs that differ from the defaults, by group id.
     """
 
     def __init__(

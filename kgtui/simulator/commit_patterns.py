@@ -36,7 +36,7 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """Keeps up with the topic, `delay` seconds behind the log end.
+    """The group keeps up with the topic, and is `delay` seconds behind the log end.
 
     A delay of 10 s or more is up to 2 s shorter or longer at each commit, so that the lag of the group is not constant.
     """
@@ -51,7 +51,7 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 
 
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
-    """Reads too slowly: starts `backlog` records behind and reads only a `fraction` of the incoming records."""
+    """The group starts `backlog` records behind the log end, and then reads only a `fraction` of the new records."""
 
     backlog: int = 20_000
     fraction: float = 0.8
@@ -63,7 +63,7 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """Starts with a backlog of records in each partition, reads it within `seconds`, and then keeps up."""
+    """The group starts with a backlog of records in each partition, reads it within `seconds`, and then keeps up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
@@ -76,7 +76,7 @@ class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patte
 
 
 class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="batch"):
-    """A batch job that reads to the log end during the last third of each period of `every` seconds."""
+    """The group is a batch job that reads to the log end during the last third of each period of `every` seconds."""
 
     every: float = 120.0
 
@@ -92,7 +92,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """Commits once, at the start of the cluster, `behind` records behind the log end, and never again."""
+    """The group commits once, at the start of the cluster, and never again. It is then `behind` records behind."""
 
     behind: int = 5_000
 
@@ -102,7 +102,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """Has committed once, before the cluster started, and never commits again.
+    """The group has committed once, before the cluster started, and never commits again.
 
     At the start of the cluster, the committed offset is `gap` records below the log start: retention has deleted
     records that the group had not read.
@@ -116,7 +116,7 @@ class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="never"):
-    """Subscribes to the topic, but never commits."""
+    """The group subscribes to the topic, but never commits."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[None]:
         """Return None for every partition."""
@@ -124,7 +124,7 @@ class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="variable-speed"):
-    """Keeps up until the first change of speed, and then reads at the speeds in `speeds`.
+    """The group keeps up until the first change of speed, and then reads at the speeds in `speeds`.
 
     Attributes:
         speeds: `(time, speed)` of each change, in ascending order of time. A speed of 1 means that the group reads as
@@ -158,7 +158,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """Commits as another pattern does until `since`, and then stops committing.
+    """The group commits as in another pattern until `since`, and then stops committing.
 
     Attributes:
         pattern: the pattern of the commits until `since`.

@@ -99,7 +99,10 @@ class Faults:
             faults.responds.set()
 
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
-        """Delay the responses of a broker by real seconds: all responses, or only those of the API key `api`."""
+        """Delay all responses of a broker, or only the responses of the API with the key `api`.
+
+        The delay is measured in real time, not by the clock of the cluster.
+        """
         if api is None:
             self.broker(node).latency = max(0.0, seconds)
         else:
@@ -141,7 +144,7 @@ class Faults:
     # Methods that move coordinators, and let them load their groups.
 
     def move_coordinator(self, group: str, node: int) -> None:
-        """Make a broker the coordinator of a group and of all groups in the same offsets partition."""
+        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
         self._state.move_coordinator(group, node)
 
     def load(self, node: int, seconds: float | None) -> None:

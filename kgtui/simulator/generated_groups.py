@@ -79,7 +79,8 @@ def group_names() -> Iterator[str]:
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Consecutive names differ in all three parts, so that a small cluster has groups of every kind.
+                    # Team, domain and verb differ between two consecutive names, so that the names in a small cluster
+                    # look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"
@@ -108,7 +109,7 @@ class GeneratedGroups:
         last_active_tick: per group, the number of the tick at which the group last left the state `STABLE`. While the
             members read nothing, the committed offsets stay as they were at this tick.
         partition: per group, its partition of `__consumer_offsets`.
-        position: per group, its position in `by_partition`.
+        position: per group, its position in the array of `by_partition` that contains it.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
         changed: one set per `ListGroupsRowCache`. When a group changes, its index is added to every set.

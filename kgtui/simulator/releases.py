@@ -84,7 +84,7 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Key of the describe API of each group type except classic. A release without this API lacks the group type."""
+"""Group type → key of its describe API, for all types except classic. A release without the API lacks the type."""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -188,7 +188,7 @@ def release(name: str) -> Release:
 
 
 def releases(names: str) -> tuple[Release, ...]:
-    """Parse a comma-separated list of releases. The brokers of a cluster run them in turn.
+    """Parse a comma-separated list of releases. Broker 1 of a cluster runs the first release, broker 2 the second.
 
     Raises:
         UsageError: a release is not in `RANGES`.

@@ -1,6 +1,7 @@
 """Serve a simulated cluster until a signal arrives, and execute control commands from stdin.
 
-A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`, and so is its result, such as `{"ok": true}`.
+A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`. Its result is also one line of JSON, such as
+`{"ok": true}`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Maximum length of a command in bytes. It is enough for a group id of 32,000 characters that JSON has to escape."""
+"""Maximum length of a command in bytes. It is enough for a group id of 32,000 characters that JSON escapes."""
 
 
 FAULT_COMMANDS = (

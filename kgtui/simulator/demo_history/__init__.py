@@ -56,7 +56,7 @@ class HistoryPlan:
     def at_fraction(self, fraction: float, jitter: str) -> float:
         """Return the time at which `fraction` of the history has passed, in seconds since its start; at least 0.
 
-        The time is moved by up to ten minutes, which depend on `jitter` as in `before_end`.
+        The time is moved by up to ten minutes, depending on `jitter` and the seed; see `before_end`.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -110,7 +110,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in `incidents.toml`, which has exactly one of the keys that are None by default.
+    """A time in `incidents.toml`. Exactly one of the first three keys is set.
 
     Attributes:
         hours_before_end: the time, in hours before the end of the history.
@@ -197,7 +197,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group by the key `schedule` with the same members."""
+    """Replace the key `deployed` or `rotation_between` of a group by an equivalent key `schedule`."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:

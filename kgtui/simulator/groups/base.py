@@ -29,7 +29,7 @@ class ConsumedTopic:
     """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic; it may have been deleted in the meantime.
+        topic: the topic, which may be a deleted one.
         commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata of each commit.
@@ -125,7 +125,7 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the fields with which the describe RPC of the group's type returns this group, without error fields.
+        """Return the group as a row of the describe response for its group type, without the error fields.
 
         Args:
             t: the time, in seconds since the start of the cluster.
@@ -153,7 +153,7 @@ class Group(ABC):
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members read no records, because the rebalance has reached a state that forbids it."""
+        """Return whether the group is in a state of a rebalance in which its members do not read records."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     # Methods that return the ids, client ids, racks and hosts of members.

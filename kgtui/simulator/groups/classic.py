@@ -52,7 +52,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the subscription and the assignment of each member.
 
-        The subscription names the partitions that the member owned when it joined. They equal its assignment.
+        Since version 1, a subscription names the partitions that the member already owns: here, all that are assigned.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -77,9 +77,9 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """The member data of Kafka Connect workers.
 
     Attributes:
-        name: `default` (eager), `compatible` or `sessioned`.
+        name: name of the protocol: `default` (eager), `compatible` or `sessioned` (both cooperative).
         connectors: names of the connectors, each with its number of tasks.
-        delay_ms: scheduled rebalance delay of the cooperative protocols.
+        delay_ms: scheduled rebalance delay of the cooperative protocols, in milliseconds.
         domain: domain of the workers' host names.
     """
 
@@ -119,9 +119,9 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the task that the leader gives up for 30 s after a worker has joined; empty at other times.
+        """Return the tasks that are revoked from the leader: one task for 30 s after a worker has joined, else none.
 
-        A cooperative assignor revokes tasks before it assigns them to the new worker.
+        A cooperative assignor revokes tasks before it assigns them to a new worker.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()

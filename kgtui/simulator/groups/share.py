@@ -18,8 +18,7 @@ class ShareGroup(Group):
     """A group with share-partition start offsets instead of committed offsets.
 
     Attributes:
-        in_flight: number of records per partition that members have acknowledged although they are after the start
-            offset. The lag does not include them.
+        in_flight: number of acknowledged records per partition after the start offset. The lag does not include them.
     """
 
     type: ClassVar[str] = "share"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
 
 Tasks = dict[str, list[int]]
-"""The partitions of the tasks of each subtopology, by subtopology id."""
+"""Subtopology id → partitions of its tasks."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):

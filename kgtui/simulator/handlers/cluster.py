@@ -81,7 +81,7 @@ def api_keys(request: RequestContext) -> list[dict[str, int]]:
 
 
 def metadata(request: RequestContext) -> dict[str, Any]:
-    """Return the brokers, and the requested topics or, if `Topics` is null, all topics."""
+    """Return the brokers and the requested topics. If `Topics` is null, return all topics."""
     state = request.state
     requested = request.fields["Topics"]
     if (

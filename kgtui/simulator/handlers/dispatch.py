@@ -92,7 +92,7 @@ class Dispatcher:
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
         """Return the response to an ApiVersions request of an unsupported version (KIP-511).
 
-        It is encoded in version 0, and has error 35 and the versions of ApiVersions that the broker supports.
+        The response is encoded in version 0, and has error 35 and the versions of ApiVersions that the broker supports.
         """
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]

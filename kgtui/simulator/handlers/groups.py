@@ -41,8 +41,8 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # While the old coordinator (written in Scala) is loading, it lists the groups that it has loaded so far. While the
-    # new coordinator is loading, it returns an error and no groups.
+    # A coordinator that is loading returns an error. Only the old coordinator (written in Scala) also lists the groups
+    # that it has loaded so far.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -98,7 +98,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether the group is left out of lists: the user may describe neither the cluster nor the group."""
+    """Return whether a group is left out of lists, because the user may describe neither the cluster nor the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 

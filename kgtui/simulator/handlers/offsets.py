@@ -139,7 +139,7 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 
 
 def share_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return the start offsets of the requested partitions. If none is requested, return all initialized partitions.
+    """Return the start offsets of the requested partitions. If `Topics` is null, return all initialized partitions.
 
     A group that does not exist or has another type is not an error. Its partitions are reported as uninitialized.
     """

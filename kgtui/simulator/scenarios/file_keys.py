@@ -89,7 +89,7 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The keys of every group. A group has exactly one of `members`, `constant`, `rotation` and `schedule`.
+    """The keys that groups of all types have. Exactly one of `members`, `constant`, `rotation` and `schedule` is set.
 
     Attributes:
         id: group id.

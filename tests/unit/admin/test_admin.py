@@ -152,7 +152,7 @@ KEPT = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Answer DescribeConfigs for some topics, and with error 29 for all others."""
+    """Answer DescribeConfigs with the configs in `KEPT`, and with error 29 for other topics."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]

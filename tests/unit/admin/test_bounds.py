@@ -1,4 +1,4 @@
-"""Reading log starts and log ends: requests per leader, and errors per partition."""
+"""Tests of reading log starts and log ends: requests per leader, and errors per partition."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def test_a_leaderless_partition_has_an_error_code_after_few_attempts() -> 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_a_log_start_is_kept_if_the_log_end_fails_and_vice_versa(failed: int, known: PartitionBounds) -> None:
+async def test_one_log_bound_is_kept_if_the_other_fails(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}

@@ -28,7 +28,7 @@ EMPTY: Group = ("consumer", "Empty", "consumer")
 
 @dataclass
 class Brokers:
-    """Brokers that list their groups in the order of a mapping.
+    """Brokers that list their groups in the order of `groups`.
 
     Attributes:
         groups: node id → group id → (protocol type, state, type).
@@ -201,7 +201,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_all_differences_gives_the_current_list(
+async def test_applying_the_differences_of_each_poll_gives_the_current_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """The groups, and the version of ListGroups, may change in any way between two polls."""
@@ -225,7 +225,7 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_applying_differences_gives_the_current_list_in_any_order(
+async def test_differences_are_right_for_groups_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
     """Only a few of many groups change between two polls, so that most rows are skipped without being decoded."""

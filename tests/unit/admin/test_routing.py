@@ -144,7 +144,7 @@ async def test_final_and_unknown_error_codes_are_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
-async def test_a_request_is_repeated_only_after_a_few_lost_connections(error: KgtuiError) -> None:
+async def test_a_request_is_repeated_a_few_times_after_lost_connections(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 2})
     script = Script({"a": [error]})
     answer = await run(pool, script)

@@ -75,7 +75,10 @@ class RawClient:
 async def ask(
     cluster: Simulator, node: int, api: Api, fields: dict[str, Any], version: int | None = None
 ) -> dict[str, Any]:
-    """Send one request on a new connection and return the decoded response. `version` defaults to the newest one."""
+    """Send one request on a new connection and return the decoded response.
+
+    By default, the request has the newest version that kgtui supports.
+    """
     async with RawClient(address(cluster, node)) as client:
         return await client.call(api, api.high if version is None else version, fields)
 

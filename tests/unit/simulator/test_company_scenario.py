@@ -53,7 +53,7 @@ def test_company_groups_reach_every_state_within_400_seconds(company: Simulator)
     }
 
 
-def test_company_groups_have_the_problems_in_the_file_comments(company: Simulator) -> None:
+def test_company_groups_have_the_problems_that_their_file_describes(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)

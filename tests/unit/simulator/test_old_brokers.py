@@ -1,4 +1,4 @@
-"""Simulated brokers of older releases respond like the real ones, also in clusters of several releases."""
+"""Simulated brokers of older releases respond like real brokers, also in clusters with several releases."""
 
 from __future__ import annotations
 

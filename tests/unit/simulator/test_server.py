@@ -1,4 +1,4 @@
-"""A simulated broker responds to supported requests in order, and rejects others like a real broker."""
+"""A simulated broker responds to supported requests in order, and rejects other requests as a real broker does."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_generated_groups_never_commit_backwards() -> None:
-    """Committed offsets do not even decrease during a rebalance, in an Empty group, or when members return."""
+    """Committed offsets never decrease, not even during a rebalance, in an Empty group, or when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
