@@ -305,7 +305,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 def filtered_jvm_stderr() -> Iterator[None]:
     """Remove `_NOISE` from the standard error of processes that are started in this context.
 
-    It is removed until these processes exit, even after the end of the context.
+    The noise is removed until these processes exit, even after the end of the context.
     """
     sys.stderr.flush()
     original = os.dup(2)

@@ -109,7 +109,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the calls. The reference is the healthy cluster."""
+    """Yield the median and the 99th percentile of calls to the second cluster. The reference is the healthy cluster."""
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(

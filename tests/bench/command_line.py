@@ -61,7 +61,7 @@ TINY = Size(groups=20, topics=2, rounds=1, lag_rounds=1)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Start a broker, and compare the commands on it."""
+    """Start a broker, and compare kgtui's commands with Kafka's commands on it."""
     with tempfile.TemporaryDirectory() as folder, _broker(Path(folder)) as broker:
         _make_groups(broker, size)
         yield from compare(broker, size)

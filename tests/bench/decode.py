@@ -1,4 +1,4 @@
-"""Measure the CPU time to decode large responses. The reference are aiokafka's structs with the same fields.
+"""Measure the CPU time to decode large responses. The reference is aiokafka, with structs of the same fields.
 
 Both decoders run in the same thread, with the garbage collector off. They take turns for several rounds, and the result
 is the fastest round of each.
@@ -151,8 +151,8 @@ def figures(groups: int = GROUPS) -> Iterator[Figure]:
     list_groups, split = partial(decode_list_groups, 5), partial(split_list_groups, 5)
     offset_fetch, general = partial(decode_offset_fetch, 8), partial(OFFSET_FETCH.response.decode, 8)
     yield _figure(f"ListGroups, {many} groups", list_groups, _LIST_GROUPS, listed, 1 / 3)
-    yield _figure(f"ListGroups, {many} groups, only split into rows", split, _LIST_GROUPS, listed, None)
+    yield _figure(f"ListGroups, {many} groups, split into rows but not decoded", split, _LIST_GROUPS, listed, None)
     yield _figure(f"OffsetFetch, {many} partitions, no metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
     yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of metadata each", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
-    yield _figure(f"OffsetFetch, {many} partitions, with the general decoder", general, _OFFSET_FETCH, empty, None)
+    yield _figure(f"OffsetFetch, {many} partitions, kgtui's general decoder", general, _OFFSET_FETCH, empty, None)
     yield _figure(f"ListOffsets, {many} partitions", partial(decode_list_offsets, 7), _LIST_OFFSETS, ends, None)

@@ -84,10 +84,12 @@ def record_figures(size: Size) -> Iterator[Figure]:
     cpu = poll + lake.keyframe_cpu / size.segment_polls
     what = f"{size.groups:,} groups × {PARTITIONS}, a tenth of the groups commits"
     yield Figure(f"record, {what}: CPU per poll", cpu, "s", "interval", size.interval, 0.15, of_ratio=True)
-    yield Figure("record: CPU per poll for keyframe and compaction", lake.keyframe_cpu / size.segment_polls, "s")
+    yield Figure("record: CPU of keyframe and compaction, per poll", lake.keyframe_cpu / size.segment_polls, "s")
     yield Figure("record: longest callback of the event loop, CPU", callbacks.worst, "ms", target=LONG_MS)
     day = lake.bytes * KEYFRAMES_PER_DAY * POLLS_PER_KEYFRAME / size.segment_polls
-    yield Figure("record: bytes per day, from one compacted keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6)
+    yield Figure(
+        "record: size of a day, extrapolated from one keyframe", day / 1e6, "MB", target=TARGET_DAY_BYTES / 1e6
+    )
     yield Figure("record: bytes per row", lake.bytes / max(lake.rows, 1), "B")
 
 
@@ -240,8 +242,8 @@ def replay_figures(size: Size) -> Iterator[Figure]:
         "ms",
         target=TARGET_SEEK_MS,
     )
-    yield Figure("replay: the same seek, p95", percentile(seeks, 0.95), "ms", target=TARGET_SEEK_MS)
-    yield Figure("replay: one poll forward, p50", percentile(steps, 0.5), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: seek and load 40 groups, p95", percentile(seeks, 0.95), "ms", target=TARGET_SEEK_MS)
+    yield Figure("replay: seek one poll forward, p50", percentile(steps, 0.5), "ms", target=TARGET_SEEK_MS)
     yield Figure("replay: load 1 h of one group, p50", percentile(hour, 0.5), "ms", target=TARGET_SEEK_MS)
     yield Figure(f"replay: load {hours:.0f} h of one group, p50", percentile(day, 0.5), "ms", target=TARGET_DAY_MS)
     yield Figure("replay: open the lake", opened, "ms")

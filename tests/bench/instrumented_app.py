@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # sets the number of frames per second, so it must be imported before Textual
+import kgtui.tui  # must be imported before Textual, because kgtui.tui sets Textual's number of frames per second
 
 # isort: split
 from rich.segment import Segment

@@ -59,7 +59,7 @@ def figures(size: Size) -> Iterator[Figure]:
     two_cores = _measure(2, size.decode, size.runs)
     for kind, seconds in two_cores["decode"].items():
         speed = seconds["read"] / seconds["decode"]
-        what = f"decode {size.decode:,} {kind}: {speed:.2f} of the reading speed"
+        what = f"decode {size.decode:,} {kind} at {speed:.2f} of the speed of reading"
         yield Figure(what, seconds["decode"], "s", "reading the same files", seconds["read"], 5.0, of_ratio=True)
     runs = [two_cores["runs"][str(records)] for records in size.runs]
     for run in runs:
@@ -67,7 +67,7 @@ def figures(size: Size) -> Iterator[Figure]:
         what = f"complete run over {run['records']:,} records, 2 cores, per million"
         yield Figure(what, per_million, "s", f"run over {runs[0]['records']:,}", reference, 1.1, of_ratio=True)
     for layer, layer_seconds in runs[-1]["seconds"].items():
-        yield Figure(f"{layer} in the run over {runs[-1]['records']:,}", layer_seconds, "s", "run", _total(runs[-1]))
+        yield Figure(f"{layer} in this run", layer_seconds, "s", "whole run", _total(runs[-1]))
     if size.one_core:
         one_core = _measure(1, 0, (size.one_core,))["runs"][str(size.one_core)]
         reference_run = two_cores["runs"].get(str(size.one_core), one_core)

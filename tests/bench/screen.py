@@ -88,11 +88,11 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
     after, stats = ui.usage(), ui.ask("stats")
     polls = size.seconds / INTERVAL
     yield Figure(
-        "CPU per poll, with the background reading of lag", (after.cpu - before.cpu) / polls * 1000, "ms", target=250
+        "CPU per poll, while lag is read in the background", (after.cpu - before.cpu) / polls * 1000, "ms", target=250
     )
     yield Figure(f"longest callback, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
     yield Figure("callbacks over 20 ms of CPU", sum(stats["long"].values()), "", target=0)
-    yield Figure("bytes/s to the terminal, 1 % of groups changing", (ui.written - written) / size.seconds, "B")
+    yield Figure("bytes/s to the terminal, 1 % of the groups change", (ui.written - written) / size.seconds, "B")
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
@@ -107,7 +107,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Fi
         p99, bare_p99 = percentile(times, 0.99), percentile(bare, 0.99)
         yield Figure(f"{name}, key to frame, p50", p50, "ms", "minimal app", bare_p50, 15)
         yield Figure(f"{name}, key to frame, p99", p99, "ms", "minimal app", bare_p99, 60)
-        yield Figure(f"{name}, key to frame, p99 as a ratio", p99, "ms", "minimal app", bare_p99, 3, of_ratio=True)
+        yield Figure(f"{name}, key to frame, p99, as a ratio", p99, "ms", "minimal app", bare_p99, 3, of_ratio=True)
 
 
 def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
@@ -129,7 +129,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure the increase of resident memory while keys are pressed and polls continue."""
+    """Measure resident memory, its increase and the longest callback while keys are pressed and polls continue."""
     samples: list[float] = []
     ui.ask("reset")
     end = time.perf_counter() + size.soak_seconds
@@ -144,8 +144,10 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
     swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
     yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 150)
     name = f"increase of memory in {size.soak_seconds:.0f} s of keys and polls"
-    yield Figure(name, last - first, "MB", "memory at their beginning", first, 5)
-    yield Figure(f"longest callback meanwhile, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20)
+    yield Figure(name, last - first, "MB", "memory at the beginning", first, 5)
+    yield Figure(
+        f"longest callback during keys and polls, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20
+    )
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:

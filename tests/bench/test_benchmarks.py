@@ -42,7 +42,7 @@ def test_latency_benchmark_yields_plausible_times() -> None:
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_target_applies_to_ratio_or_value() -> None:
+def test_target_is_compared_with_value_or_ratio() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False

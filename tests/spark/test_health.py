@@ -53,7 +53,7 @@ def random_window(random: Random, options: Options) -> tuple[Window, int]:
     return ring.window(end if random.random() < 0.8 else None), now + random.choice([0, 1_000, 50_000])
 
 
-def test_status_of_random_windows_equals_the_model(spark: SparkSession) -> None:
+def test_spark_and_model_agree_on_random_windows(spark: SparkSession) -> None:
     random, rows, expected = Random(4), [], []
     for number in range(1_200):
         choice = number % len(OPTIONS)
@@ -132,7 +132,7 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     return tables
 
 
-def test_verdicts_on_random_recordings_equal_the_model(spark: SparkSession) -> None:
+def test_spark_and_model_agree_on_random_recordings(spark: SparkSession) -> None:
     random, watching = Random(7), Watching()
     polls: list[tuple[float, bool, str | None]] = []
     time, stretch_starts = 0.0, [0.0]
@@ -209,7 +209,7 @@ class Consumer:
             self.ring.log_end(end)
 
 
-def test_verdicts_on_random_silver_commits_equal_the_model(spark: SparkSession) -> None:
+def test_spark_and_model_agree_on_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
     # For each consumer: the maximum number of records that are written between two polls, the maximum number of records

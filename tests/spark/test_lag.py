@@ -95,7 +95,7 @@ def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None
     ])  # fmt: skip
 
 
-def test_sums_are_null_if_offsets_could_not_be_read(spark: SparkSession) -> None:
+def test_sums_of_group_are_null_if_offsets_could_not_be_read(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):

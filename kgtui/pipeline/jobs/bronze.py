@@ -92,7 +92,7 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
     """Return one row per partition of the batch.
 
     The columns are `first` (lowest offset), `last` (highest offset), `days` (distinct days of the records) and `copies`
-    (number of records with the same offset, 1 if the batch contains no duplicates).
+    (maximum number of records with the same offset; 1 if the batch contains no duplicates).
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(

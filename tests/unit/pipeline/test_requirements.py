@@ -134,7 +134,7 @@ def test_unset_spark_home_or_required_spark_version_is_accepted(
 
 
 def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the check, the Spark Connect client would retry for ten minutes. The message hides the URL's token."""
+    """The Spark Connect client alone would retry for ten minutes. The message must not contain the URL's token."""
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
