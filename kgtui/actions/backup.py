@@ -75,7 +75,10 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 
 
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write both files and sync them to disk. Raises OSError after removing the files if one cannot be written."""
+    """Write the JSON-lines file and the CSV file of a backup, and sync them to disk.
+
+    Raises OSError if a file cannot be written. In this case, no new file is left behind.
+    """
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:
         write_new(path.with_suffix(".csv"), _csv(data).encode())

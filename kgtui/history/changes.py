@@ -65,7 +65,7 @@ class ChangeTracker:
         self._faults: dict[FaultKey, RowValues] = {}
 
     def release(self) -> None:
-        """Free the state one group at a time, for the same reason as `PollResult.release`."""
+        """Free the state one group at a time, so that other threads are not blocked."""
         _release(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property

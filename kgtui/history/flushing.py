@@ -149,7 +149,8 @@ class Flusher:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # If some rows could not be written, the lock file stays, and the next recorder reports a crash.
+            # Rows that could not be written are lost. In this case, the lock file stays, so that the next recorder
+            # reports a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

@@ -266,7 +266,7 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return by how much each row changes the sums (see `SUMS`), compared with the previous row of its partition.
 
-    Sums start at 0 at a keyframe, so the first row of a partition from a keyframe on adds its full value.
+    The sums of each keyframe start at 0, so the first row of a partition in a keyframe adds its full value.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -284,7 +284,10 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return how many records were written, read and rewound since the partition's previous row; null if unknown."""
+    """Return how many records were written, read and rewound since the partition's previous row.
+
+    A number is null if it is unknown or would be negative.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -293,7 +296,8 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     written, read = (pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position))
     return {
-        # If a topic is deleted and created again, its offsets restart at 0; a smaller log end offset is no growth.
+        # The log end offset decreases only if the topic was deleted and created again. It is then unknown how many
+        # records were written.
         "written": pc.if_else(pc.less(written, 0), nothing, written),
         "read": pc.if_else(pc.less(read, 0), nothing, read),
         "rewound": pc.if_else(pc.less(read, 0), pc.negate(read), nothing),

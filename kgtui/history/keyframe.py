@@ -33,7 +33,7 @@ class Keyframe:
         load: returns the rows of a table with a given name. It is called once per table.
         polls: the keyframe and the polls until the next one. Rows of other polls come from interrupted flushes, and are
             ignored.
-        reading: creates a context manager that converts errors while files are read into `LakeError`.
+        reading: creates a context manager that converts errors of reading files into `LakeError`.
     """
 
     def __init__(

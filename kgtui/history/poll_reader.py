@@ -30,7 +30,7 @@ _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
 
 
 class GroupRead(NamedTuple):
-    """The description and the offsets that one poll read of one group.
+    """The description and the offsets of one group, as one poll read them.
 
     Attributes:
         description: None if no poll had described the group yet, or if this poll could not describe it.

@@ -32,7 +32,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def text_columns(table: Table) -> list[str]:
-    """Return the names of the text columns. They are read dictionary-encoded, because values occur in many rows."""
+    """Return the names of the text columns. They are read dictionary-encoded, because many of their values repeat."""
     return [column.name for column in table.columns if column.type == "string"]
 
 

@@ -186,7 +186,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Because no recorder runs, no keyframe gets new polls, and all keyframes up to the newest can be compacted.
+            # Because no recorder adds polls, even the newest keyframe can be compacted.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

@@ -45,7 +45,7 @@ class PendingDays:
     rows: RowCounts
 
     def mark_done(self) -> None:
-        """Store the row counts, so that these days are no longer pending. The file is only written if they changed."""
+        """Store the row counts in the lake, so that these days are no longer pending. Skipped if nothing changed."""
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)

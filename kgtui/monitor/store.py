@@ -88,7 +88,8 @@ class Store:
                     self._relist(group, listing, joined, left, None if first else now)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
-        finally:  # also after a cancellation, because `groups` already has some of the changes
+        finally:
+            # After a cancellation, `groups` has some of the changes, so `by_listing` must get the same changes.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:

@@ -115,7 +115,7 @@ LAG = table(
 HEALTH = table(
     "gold",
     "health",
-    "status of a group by Burrow's rules at the end of a time window, or of a partition whose status is not OK",
+    "status, by Burrow's rules, of a group, or of a partition that is not OK, at the end of a time window",
     ("group", "topic", "partition", "window_start"),
     _DAY,
     _GROUP,
@@ -124,7 +124,7 @@ HEALTH = table(
     Column(
         "window_start",
         "timestamp",
-        "start of the time window; the status is the one at the last poll of the window, `covered_to`",
+        "start of the time window; the status was computed for the last poll of the window, `covered_to`",
         nullable=False,
     ),
     Column(
@@ -247,7 +247,7 @@ CLEANUP = table(
     "an unused group at the end of a day, or a family of unused groups with a common prefix",
     ("kind", "name"),
     _DAY,
-    Column("kind", "string", "`group` or `family`", nullable=False),
+    Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
     Column(
         "family", "string", "family to which a group belongs; null if no other group belongs to it, and for a family"
@@ -291,7 +291,7 @@ FORECAST = table(
     Column(
         "hour",
         "timestamp",
-        "start of the hour; the forecast is made with the data until its last minute, `covered_to`",
+        "start of the hour; the forecast was made from data up to the last minute of the hour, `covered_to`",
         nullable=False,
     ),
     Column("lag", "long", "lag in records at the last minute of the hour"),

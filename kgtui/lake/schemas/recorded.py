@@ -20,7 +20,12 @@ LAYER: Layer = "recorded"
 
 _ALWAYS = (
     Column(PARTITION, "date", "UTC day of the poll", nullable=False),
-    Column("keyframe", "long", "newest poll, not later than `poll`, that wrote the complete state", nullable=False),
+    Column(
+        "keyframe",
+        "long",
+        "time of the newest poll up to `poll` that wrote the complete state, in milliseconds since the epoch",
+        nullable=False,
+    ),
     Column("poll", "long", "time of the poll in milliseconds since the epoch", nullable=False),
 )
 _GONE = Column("gone", "boolean", "true if the object that the row describes no longer exists", nullable=False)
@@ -37,7 +42,7 @@ POLLS = _table(
     ("poll",),
     Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
     Column("run", "string", "id of the run of the recorder", nullable=False),
-    Column("previous", "long", "previous poll; null after a gap"),
+    Column("previous", "long", "time of the previous poll in milliseconds since the epoch; null after a gap"),
     Column("gap", "string", "why nothing was recorded for some time before this poll; null if there is no gap"),
     Column("interval_ms", "int", "configured time between two polls in milliseconds", nullable=False),
     Column("took_ms", "int", "duration of the poll in milliseconds", nullable=False),

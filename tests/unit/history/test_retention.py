@@ -34,7 +34,7 @@ def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> N
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # Topic `a` was requested and is missing, so its retention is removed. The missing offsets retention is kept.
+    # Topic `a` was requested and is missing, so its retention is removed. The retention of offsets is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0

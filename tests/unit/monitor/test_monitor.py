@@ -236,7 +236,7 @@ async def test_a_deleted_group_disappears_with_the_next_list(admin: ScriptedAdmi
     assert "orders" not in snapshot.details
 
 
-async def test_a_forgotten_group_disappears_without_a_list(admin: ScriptedAdmin) -> None:
+async def test_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
