@@ -46,7 +46,7 @@ EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 TERMINAL_CHECK_INTERVAL = 1.0
 """Time between two checks that the terminal still exists, in seconds.
 
-The checks are needed because a process that has no controlling terminal gets no signal when the terminal closes.
+The checks are needed because a closed terminal sends a signal only if it is the controlling terminal of the process.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0

@@ -194,7 +194,7 @@ class Session:
         open_demo: starts the demo cluster and opens a session on it; None if the demo is not offered.
         failed_attempts: `(address, reason)` of each address that did not answer before the start screen appeared.
         clusters: the configured clusters, to which the user can switch.
-        open_cluster: opens a session on the cluster of `clusters` with a name, even if no broker answers. Raises
+        open_cluster: opens a session on one of `clusters`, given its name, even if no broker answers. Raises
             `KgtuiError` if the configuration of the cluster is invalid. None if there is no cluster to switch to.
         close: closes the connections of the session after the app has switched to another session.
         replay_position: position in the recording that the session replays; None on a live cluster.

@@ -39,29 +39,29 @@ def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProc
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """A program without a controlling terminal, for example in a container, gets no signal when its terminal closes.
+    """If the terminal is not the controlling terminal, as in some containers, the program gets no signal from it.
 
-    The program must notice that its terminal is gone. It must neither read end of file in a loop nor wait forever to
+    The program must notice that the terminal is gone. It must neither read end of file in a loop nor wait forever to
     write to the terminal.
     """
-    here, there = pty.openpty()
+    parent, child = pty.openpty()
     program = subprocess.Popen(
         [PROGRAM, "--bootstrap-server", cluster.bootstrap],
-        stdin=there,
-        stdout=there,
-        stderr=there,
+        stdin=child,
+        stdout=child,
+        stderr=child,
         env=clean_environment(tmp_path) | {"TERM": "xterm-256color"},
         start_new_session=True,
     )
-    os.close(there)
+    os.close(child)
     try:
         drawn = b""
         while b"customers.sync" not in drawn:
-            drawn += os.read(here, 1 << 16)
+            drawn += os.read(parent, 1 << 16)
         if typed:
-            os.write(here, typed)
+            os.write(parent, typed)
             time.sleep(1.0)
-        os.close(here)
+        os.close(parent)
         assert program.wait(20) == 128 + signal.SIGHUP
     finally:
         program.kill()

@@ -103,7 +103,7 @@ def test_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
 
 
 def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
-    """The key `b` goes through all groupings, and `s` through all orders, back to the first one."""
+    """The key `b` goes through all groupings, and `s` through all sort orders, until the first one is reached again."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")

@@ -1,4 +1,4 @@
-"""Control of a running program in a terminal, with a method for each step that several tests need."""
+"""Controls the program in a terminal, with a method for each step that several tests need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 HINT = "filter: a word"
-"""Text of the filter bar while there is no filter."""
+"""Start of the text that the filter bar shows while there is no filter."""
 
 
 class Ui:
-    """The program's screen, which runs in `terminal`."""
+    """The program that runs in `terminal`."""
 
     def __init__(self, terminal: Terminal, *arguments: str) -> None:
         self.terminal = terminal

@@ -1,4 +1,4 @@
-"""Snapshots with the health of groups, for tests of the places where the screen shows the health of a group."""
+"""Snapshots in which the health of groups is known, for tests of the screen."""
 
 from __future__ import annotations
 

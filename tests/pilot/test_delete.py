@@ -48,17 +48,17 @@ class DeleteDialogApp(App[None]):
         super().__init__()
         self.session = session
         self.groups = groups
-        self.answer: Results | str | None = "not answered"
+        self.result: Results | str | None = "not closed yet"
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return ROLES
 
     def on_mount(self) -> None:
-        self.push_screen(DeleteDialog(self.session, self.groups), self.answered)
+        self.push_screen(DeleteDialog(self.session, self.groups), self.store_result)
 
-    def answered(self, answer: Results | None) -> None:
+    def store_result(self, result: Results | None) -> None:
         """Store the result of the dialog."""
-        self.answer = answer
+        self.result = result
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
 
 
 async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The dialog shows name, type, losses, backup folder, and a Kafka command that does the same.
+    """The dialog shows the group's id and type, what is lost, the backup folder, and a Kafka command for the same.
 
     Cancel has the focus.
     """
@@ -156,9 +156,9 @@ async def test_typing_the_name_deletes_the_group(admin: ScriptedAdmin, folder: S
         assert "1 deleted" in shown
         assert str(folder.audit)[:30] in shown
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.answer, Results))
-        assert isinstance(app.answer, Results)
-        assert app.answer.by_group["g"].status is DeletionStatus.DELETED
+        await until(pilot, lambda: isinstance(app.result, Results))
+        assert isinstance(app.result, Results)
+        assert app.result.by_group["g"].status is DeletionStatus.DELETED
         assert "g" not in admin.groups
         assert list_backups(folder)[0][0].group == "g"
 
@@ -177,17 +177,21 @@ async def test_wrong_confirmation_text_deletes_nothing(admin: ScriptedAdmin, fol
 
 
 @pytest.mark.parametrize("key", ["escape", "enter"])
-async def test_cancel_deletes_and_writes_nothing(admin: ScriptedAdmin, folder: StateFolder, key: str) -> None:
+async def test_canceling_the_dialog_changes_and_writes_nothing(
+    admin: ScriptedAdmin, folder: StateFolder, key: str
+) -> None:
     """The dialog is canceled with escape, or with enter on the focused Cancel button."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         await pilot.press(key)
-        await until(pilot, lambda: app.answer is None)
+        await until(pilot, lambda: app.result is None)
     assert "g" in admin.groups
     assert not folder.path.exists()
 
 
-async def test_a_group_with_members_is_refused_with_the_reason(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deleting_a_group_with_members_is_refused_with_a_reason(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", members=(member(), member("m-2")))
     async with dialog_on(admin, folder, "g") as (app, _):
         shown = screen_text(app)
@@ -196,7 +200,7 @@ async def test_a_group_with_members_is_refused_with_the_reason(admin: ScriptedAd
         assert not app.screen.query_one("#typed").display
 
 
-async def test_a_group_that_got_a_member_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deleting_a_group_that_got_a_member_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The member joined after the plan was made, while the user was typing."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
@@ -263,7 +267,7 @@ async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, f
 async def test_groups_with_unusual_ids_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
 ) -> None:
-    """The id is shown without control characters. The user types a printable form, and only this group is deleted."""
+    """The id is shown without control characters. The user types the shown form, and only this group is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):
@@ -334,7 +338,7 @@ async def test_dialog_shows_that_the_cluster_is_unreachable(admin: ScriptedAdmin
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog))
         await until(pilot, lambda: "no broker answers at b1:9092" in screen_text(app))
         await pilot.press("escape")
-        await until(pilot, lambda: app.answer is None)
+        await until(pilot, lambda: app.result is None)
 
 
 async def test_a_dialog_with_10000_groups_has_few_widgets(admin: ScriptedAdmin, folder: StateFolder) -> None:

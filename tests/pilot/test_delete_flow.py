@@ -50,7 +50,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 async def running(
     admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
-    """Run the app until all groups are listed."""
+    """Run the app, and wait until all groups are listed."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder))
     app = KgtuiApp(session)

@@ -39,12 +39,12 @@ async def test_header_and_fault_line_report_a_silent_broker(tmp_path: Path) -> N
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
-    """Return a snapshot with changed fields in the status of every broker."""
+    """Return a copy of a snapshot in which these fields of every broker's status are changed."""
     return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 
 async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Brokers respond at different times. Over a slow line, it would take too long to write each response's time."""
+    """Brokers respond at different times. One write per response would be too much for a slow connection."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -306,7 +306,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would print the values of local variables.
+                password = "hunter2"  # Textual's own traceback would print the value of this local variable.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

@@ -71,7 +71,7 @@ async def test_next_match_opens_nodes_and_wraps_around(tmp_path: Path) -> None:
 
 
 async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
-    """While groups are added and removed above and below it, the selected group stays on its line of the screen."""
+    """The selected group stays on its line of the screen while groups above and below it are added and removed."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -199,7 +199,7 @@ async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_invalid_filter_leaves_the_last_valid_filter_in_force(tmp_path: Path) -> None:
+async def test_last_valid_filter_stays_active_while_a_filter_is_invalid(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

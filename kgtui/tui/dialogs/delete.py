@@ -164,7 +164,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     async def _make_plan(self) -> None:
         admin = self._session.admin
         if admin is None:
-            self.post_message(self.Failed("no cluster is connected"))
+            self.post_message(self.Failed("no cluster is open"))
             return
         try:
             made = await plan(admin, self.groups, last_commits=self._last_commits)
@@ -207,7 +207,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         self.deleting = False
-        self._show_status(f"Nothing was sent: {message.reason}", ERROR)
+        self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     # Methods that check what the user types to confirm
 
@@ -253,7 +253,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     async def _execute(self, made: Plan) -> None:
         admin = self._session.admin
         if admin is None:
-            self.post_message(self.Failed("no cluster is connected"))
+            self.post_message(self.Failed("no cluster is open"))
             return
         try:
             results = await execute(admin, made, self._folder, command="UI", on_result=self._count)

@@ -21,7 +21,7 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line that shows the progress of a dialog or an error. The line is hidden while it has no text."""
+    """A line that shows an error, or what the dialog is doing. The line is hidden while it has no text."""
 
     DEFAULT_CSS = """
     StatusLine { display: none; height: auto; max-height: 6; }
@@ -32,7 +32,7 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a role. Line breaks are kept; an empty message hides the line."""
+        """Show a message in the color of a theme role. Line breaks are kept; an empty message hides the line."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))

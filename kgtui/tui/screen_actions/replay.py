@@ -33,7 +33,7 @@ If reads from the disk take longer than `PLAY_INTERVAL`, keys are still handled 
 """
 
 
-# Functions of actions that open a recording or return to the live cluster
+# Functions that open a recording or return to the live cluster
 
 
 def _ask_for_time(screen: ClusterScreen) -> None:
@@ -69,7 +69,7 @@ def _return_to_live(screen: ClusterScreen) -> None:
     screen.post_message(LiveRequested())
 
 
-# Functions of actions that go to another time of a recording
+# Functions that go to another time of a recording
 
 
 def _earlier(screen: ClusterScreen) -> None:
@@ -135,7 +135,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
         screen.draw_bars()
 
 
-# Functions of actions that play a recording
+# Functions that play a recording
 
 
 def toggle_play(screen: ClusterScreen) -> None:
@@ -179,7 +179,7 @@ def change_speed(screen: ClusterScreen, step: int) -> None:
     screen.toast(f"playing speed: {playback.speed:,} times real time")
 
 
-# Functions of actions that compare two times of a recording
+# Functions that compare two times of a recording
 
 
 def _remember_time(screen: ClusterScreen) -> None:

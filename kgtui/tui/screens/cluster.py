@@ -177,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        self._like = None  # Release the other screen's model, so that the memory of its groups can be freed.
+        self._like = None  # Release the model, so that the memory of its groups can be freed.
         if over_live:
             self.group = self.group_tree.group
             self.update_monitor()
@@ -316,7 +316,7 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def apply_filter(self) -> None:
-        """Filter the tree by the expression in the filter bar and, with `only_problems`, to groups with a fault."""
+        """Show only groups that match the filter bar and, if `only_problems` is set, have a fault."""
         expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
 

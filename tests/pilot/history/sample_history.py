@@ -1,4 +1,4 @@
-"""The history of a sample group: samples of a live session, and a recording of an hour with two rebalances."""
+"""The history of a sample group: samples of a live session, and a recording of one hour with two rebalances."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the samples that a live session has taken of the group until now.
+    """Return the samples that a live session has taken of the sample group until now.
 
     Args:
         samples: number of samples.

@@ -106,7 +106,7 @@ async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path:
 async def test_description_is_complete_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the screen opens, the first description fills its final height, although the layout is computed later."""
+    """After the first layout, the description is written again, because only then its height is known."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -345,7 +345,7 @@ async def test_screen_responds_while_tables_are_read(
 
 
 def test_lake_is_chosen_in_order_of_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The replayed lake takes precedence over the recorded lake, then KGTUI_LAKE, then the default folder of R."""
+    """The order is: the replayed lake, the lake being recorded, KGTUI_LAKE, the folder in which `R` records."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

@@ -27,7 +27,7 @@ HOSTILE = "[/red] evil\x1b[31m\u202egroup\nname 😀"
 
 
 def consumer_group() -> GroupDescription:
-    """A consumer group (KIP-848) in the middle of a reconciliation, with one member that was not upgraded yet."""
+    """A reconciling consumer group (KIP-848), with one member that still uses the classic protocol."""
     members = []
     now = [(0, 1, 2), (3, 4, 5), (6, 7), (8, 9), (11,), ()]
     then = [(0, 1), (3, 4), (6, 7), (8, 9), (10, 11), (2, 5)]

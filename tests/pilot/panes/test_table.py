@@ -95,7 +95,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
         assert app.focused is app.query_one(Input)
 
 
-async def test_rows_added_above_leave_the_cursor_on_its_line() -> None:
+async def test_rows_added_above_the_cursor_leave_it_on_its_line() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
@@ -120,7 +120,7 @@ async def test_removing_the_cursor_row_selects_the_next_row() -> None:
         assert app.table.cursor == 0
 
 
-async def test_rows_set_as_fresh_move_the_cursor_to_the_top() -> None:
+async def test_rows_of_another_group_move_the_cursor_to_the_top() -> None:
     app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
