@@ -70,7 +70,7 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    if scale != "tiny":  # left out, because it takes minutes even for a few commits
+    if scale != "tiny":  # measuring latency takes minutes even for a few commits
         yield from latency.figures(_size(latency, scale))
 
 

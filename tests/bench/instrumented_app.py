@@ -37,7 +37,7 @@ COUNTER_CELLS = 8
 """Number of cells that the counter, such as `<000042>`, takes."""
 
 FAST_SWEEP = 10
-"""Factor by which the background sweep is accelerated. Normally, it would take 15 minutes for 100,000 groups."""
+"""Factor by which the background sweep is accelerated. Normally, the sweep takes 15 minutes for 100,000 groups."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:

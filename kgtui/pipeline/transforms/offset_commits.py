@@ -10,14 +10,14 @@ Decoding takes three steps, because the position of a field depends on the sizes
 
 A value consists of its version (int16) and the fields in this table, which depend on the version:
 
-====== ====== ============= ================= ======== ================= ===========
-value  offset leader epoch  metadata          commit   expires           topic id
-====== ====== ============= ================= ======== ================= ===========
-0, 2   int64                int16, text       int64
-1      int64                int16, text       int64    int64
-3      int64   int32        int16, text       int64
-4      int64   int32        varint, text      int64                      tagged UUID
-====== ====== ============= ================= ======== ================= ===========
+======= ====== ============= ================= ======== ================= ===========
+version offset leader epoch  metadata          commit   expires           topic id
+======= ====== ============= ================= ======== ================= ===========
+0, 2    int64                int16, text       int64
+1       int64                int16, text       int64    int64
+3       int64   int32        int16, text       int64
+4       int64   int32        varint, text      int64                      tagged UUID
+======= ====== ============= ================= ======== ================= ===========
 
 A key consists of its version (int16), the group and the topic (each int16 and text), and the partition (int32).
 """
