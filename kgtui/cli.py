@@ -61,19 +61,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Open the standard streams that the caller has closed, as with `>&-`, such that writing to them fails.
+    """Replace standard streams that the caller has closed, for example with `>&-`, by streams that cannot be written.
 
-    Otherwise the next file or socket would get the number of the closed stream.
+    Otherwise, the next opened file or socket would get the file descriptor of the closed stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The lowest free number is used for an open file, and this is `number`.
+            # The opened file gets the lowest free file descriptor, which is `number`.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 def _flush(code: int) -> int:
-    """Write what is buffered for stdout. Return the exit code: `code`, or another one if writing has failed."""
+    """Flush stdout. Return `code`, or another exit code if stdout or stderr could not be written."""
     from kgtui.output import redirect_to_devnull
 
     try:
@@ -86,7 +86,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Otherwise the interpreter would fail again when it exits, and print an error.
+    # Otherwise, the interpreter would try to write again at its exit, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 

@@ -344,8 +344,8 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they are expected to respond.
 
-        Brokers with an open connection come first, and among them those with the fewest requests in flight. Brokers
-        that failed recently come last. Otherwise the order is random.
+        Brokers with an open connection come first, sorted by their number of requests in flight. Brokers that failed
+        recently come last. The order of all other brokers is random.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)

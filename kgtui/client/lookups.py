@@ -45,7 +45,7 @@ _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOO
 
 
 class Requests(Protocol):
-    """Sends requests to the brokers of a cluster: the part of `Pool` that lookups need."""
+    """The methods of `Pool` that lookups need to send requests to brokers."""
 
     options: PoolOptions
 
@@ -242,7 +242,7 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """A cache of leaders. The entry of a topic has the leaders of all partitions of the topic.
+    """A cache of partition leaders, with one entry per topic.
 
     Topics that are not in the cache are looked up in batches. A lookup never creates a topic.
     """

@@ -47,7 +47,7 @@ class Pool:
     """Connections to one cluster: two ("lanes") to each broker, which are made when they are first needed.
 
     Use it as an async context manager, or call `close` at the end. All times are in seconds. The caller has to check
-    the error codes in responses, except those of lookups of coordinators and leaders.
+    the error codes in responses, except in lookups of coordinators and leaders.
 
     Args:
         seeds: addresses of bootstrap servers, as `host:port`.
@@ -56,7 +56,7 @@ class Pool:
         options: timeouts and limits.
 
     Raises:
-        ConfigError: `seeds` is empty, or one of them is not `host:port`.
+        ConfigError: `seeds` is empty, or contains a text that is not `host:port`.
     """
 
     def __init__(

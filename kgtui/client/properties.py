@@ -1,7 +1,7 @@
 """Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-The value of `sasl.jaas.config` is a login module with its options. It is parsed as by Kafka's JaasConfig, which uses
-Java's StreamTokenizer. The value consists of words of letters, digits and `. - _ $`, quoted strings with backslash
+The value of `sasl.jaas.config` is a login module with its options. kgtui parses it like Kafka's JaasConfig, which
+uses Java's StreamTokenizer. The value consists of words of letters, digits and `. - _ $`, quoted strings with backslash
 escapes, `//` and `/* */` comments, and a semicolon at the end::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \\"quoted\\" word";

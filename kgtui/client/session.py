@@ -63,8 +63,8 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server does not respond like a Kafka broker, a probe finds out what it is. The probe takes up to
-    `connect_errors.PROBE_TIMEOUT` seconds in addition to `timeout`.
+    If the server does not respond like a Kafka broker, a probe finds out what kind of server it is. The probe takes up
+    to `connect_errors.PROBE_TIMEOUT` seconds in addition to `timeout`.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.

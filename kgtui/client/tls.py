@@ -111,7 +111,7 @@ class Tls:
     def _password(self) -> str:
         """Return the password of the key.
 
-        OpenSSL calls this function, so that it never asks for the password on the terminal.
+        OpenSSL calls this function. Without it, OpenSSL would ask for the password on the terminal.
         """
         return str.__str__(self.key_password.reveal())
 

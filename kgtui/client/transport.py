@@ -337,9 +337,9 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _offered(error: BaseException) -> str:
-    """Extract the SASL mechanisms that the broker offers from aiokafka's message.
+    """Extract the SASL mechanisms that the broker offers, which are in the text of aiokafka's error.
 
-    Return `""` if the message does not name them.
+    Return `""` if the text does not contain them.
     """
     _, found, names = str(error).partition("Enabled mechanisms are: ")
     return ", ".join(name.strip("' ") for name in names.strip("[]").split(",")) if found else ""

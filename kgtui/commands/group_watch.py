@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Extra time, in seconds, to wait for the last read after its timeout, so that it can end with its own error."""
+"""Extra time, in seconds, to wait for the last read after its timeout, so that the read can end with its own error."""
 
 
 class Clock:
@@ -69,7 +69,7 @@ class _Watch:
 
     Attributes:
         histories: group id → results of all reads of the group.
-        group_faults: group id → why the last read of the group failed; only groups whose last read failed.
+        group_faults: group id → why the last read of the group failed, for each group whose last read failed.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:

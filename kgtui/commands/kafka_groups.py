@@ -58,7 +58,7 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """An option is wrong. It is reported as in Kafka's script: on stderr, with exit code 1.
+    """Raised for a wrong option. The error is reported as in Kafka's script: on stderr, with exit code 1.
 
     Attributes:
         usage: whether the table of options is printed after the message.
@@ -173,12 +173,12 @@ def _fail(message: str, *, usage: bool = True) -> NoReturn:
 
 
 def utf16_length(text: str) -> int:
-    """Return the length in UTF-16 code units, as Java counts it, because Kafka's scripts pad columns by it."""
+    """Return the length of a text in UTF-16 code units, with which Kafka's scripts calculate the width of columns."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 
 def pad(text: str, width: int) -> str:
-    """Pad with blanks to a width in UTF-16 code units, like the format `%-<width>s` of Java."""
+    """Pad a text with spaces to a width in UTF-16 code units, like the format `%-<width>s` of Java."""
     return text + " " * (width - utf16_length(text))
 
 
@@ -215,7 +215,7 @@ OPTIONS = (
 
 
 def main(words: Sequence[str]) -> int:
-    """Run with the options of kafka-groups.sh, and return the exit code."""
+    """Run `kgtui groups` with the options of `kafka-groups.sh`, and return the exit code."""
     try:
         options = read_options(words, OPTIONS)
         _check(options)

@@ -118,7 +118,7 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 def _as_text(lake: LakeStatus, width: int | None) -> str:
     """Format the status as a table.
 
-    If it would be wider than `width` cells, as many of `_OPTIONAL_COLUMNS` as necessary are left out.
+    If the table would be wider than `width` cells, as many of `_OPTIONAL_COLUMNS` as necessary are left out.
     """
     from kgtui.output.table import Column, cell_width, table
 

@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command → its module, and its description in help texts."""
 
 KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
-"""Commands that `kgtui.commands.kafka_groups` parses itself, like Kafka's scripts, and their summaries."""
+"""Command that `kgtui.commands.kafka_groups` parses like Kafka's scripts → its description in help texts."""
 
 HELP = frozenset(("-h", "--help"))
 
@@ -79,7 +79,7 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """Return the help as argparse does, with the text that the command's `epilog` function returns at the end."""
+        """Return argparse's help text, followed by the text that the `epilog` function of the command returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
         # The formatter is set here and not in the constructor, because argparse creates a formatter for every option
@@ -88,7 +88,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. argparse would ignore it if stdout cannot be written to."""
+        """Print the help on stdout. Without this override, argparse would ignore an error when it writes to stdout."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -110,7 +110,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def group_id(text: str) -> str:
-    """Return a group id from the command line. Raise `ArgumentTypeError` if it is empty; it may be a blank."""
+    """Return a group id from the command line. Raise `ArgumentTypeError` if the id is empty. A blank is a valid id."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text

@@ -147,7 +147,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
     """Return the sources that the options name.
 
-    If the options name a cluster, the log bounds of `__consumer_offsets` are read from it.
+    If the options name a cluster, the log bounds of `__consumer_offsets` are read from that cluster.
     """
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder

@@ -63,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        if args.lake is None:  # Delete the temporary folder, because its path has not been printed yet.
+        # The path of a temporary folder has not been printed yet, so the user could not find and delete the folder.
+        if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
     seconds = time.monotonic() - started
@@ -168,7 +169,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Round a time down to a multiple of the interval. Both times are in seconds since the epoch."""
+    """Round `now` down to a multiple of `interval`. `now` and the result are in seconds since the epoch."""
     return now // interval * interval
 
 

@@ -83,11 +83,11 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether a message could not be written to stderr. The exit code is 1 then, unless there is a worse one."""
+"""Whether a message could not be written to stderr. If so, a command that would exit with 0 exits with 1."""
 
 
 def print_error(text: str) -> None:
-    """Print text on stderr. If it cannot be written, for example to a full disk, the command continues."""
+    """Print text on stderr. If the text cannot be written, for example to a full disk, the command continues."""
     global stderr_failed
     try:
         sys.stderr.write(_encodable(text, sys.stderr))
@@ -155,7 +155,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show the sentence. It is dropped if the previous one has been shown for less than the minimum time."""
+        """Show a sentence. It is dropped if the previous sentence has been shown for less than the minimum time."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

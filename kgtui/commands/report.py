@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all, with mode 0600. Raises `UsageError` with the reason if it fails."""
+    """Write a file completely or not at all, with mode 0600. Raises `UsageError` if the file cannot be written."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.exists() and not path.is_file():  # A device such as /dev/stdout must not be replaced.

@@ -37,8 +37,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: two counts of groups that the list of groups alone does not exclude: groups to which the filter could
-            be applied, and all groups. The counts differ if data of some groups is missing.
+        searched: the number of groups to which the filter could be applied, and the number of groups to which it had to
+            be applied. Groups that do not match because of the list of groups alone are not counted.
         listed: all groups of the cluster.
     """
 
@@ -53,7 +53,7 @@ class Selection:
 
 
 def add_selection_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name groups: a filter or exact ids."""
+    """Add the options that select groups by a filter or by exact ids."""
     from kgtui.commands.parser import group_id
 
     parser.add_argument(
@@ -168,13 +168,13 @@ async def select_groups(
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
         timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
-            broker that does not answer the first request leaves time for the others.
+            broker that does not answer the first request leaves time for the other steps.
 
     Raises:
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Return early without a filter. This is the most frequent case, and the imports below would slow it down.
+        # Return early without a filter. This is the most frequent case, and it does not need the slow imports below.
         snapshot, faults = await list_groups(admin, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -258,7 +258,7 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
-    # Send both requests at once, because a broker that does not answer the first could otherwise use up the time.
+    # Send both requests together: waiting for a broker that does not answer must leave time for the second request.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}

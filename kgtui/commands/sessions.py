@@ -256,7 +256,7 @@ class LakeReplayPosition:
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or back if it is negative. Returns False if there is no such poll."""
+        """Move forward by `by` polls, or back if `by` is negative. Returns False if there is no such poll."""
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:

@@ -70,7 +70,7 @@ async def _run(args: argparse.Namespace) -> int:
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about these groups, and return it as a snapshot, with the faults.
+    """Read everything about these groups. Return a snapshot and the faults.
 
     A group that does not exist is reported as a fault. Raises `UnreachableError` if no broker answered.
     """

@@ -1,4 +1,4 @@
-"""Parses the durations and points in time in options of commands."""
+"""Parse durations and points in time in the options of commands."""
 
 from __future__ import annotations
 

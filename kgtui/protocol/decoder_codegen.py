@@ -1,8 +1,8 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one flat Python function: consecutive fields of fixed size become one `struct` call, and strings and
-arrays are read inline. Before an array is read, its length is compared with the rest of the frame, so that a forged
-length can neither allocate memory nor cause a long loop.
+The decoder is one flat Python function. One call of Python's `struct` module reads all consecutive fields of fixed
+size, and strings and arrays are read inline. Before an array is read, its length is compared with the rest of the
+frame, so that a forged length can neither allocate memory nor cause a long loop.
 """
 
 from __future__ import annotations

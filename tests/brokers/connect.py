@@ -1,4 +1,4 @@
-"""Run a Kafka Connect worker with one connector. Its group has the protocol type `connect`."""
+"""Run a Kafka Connect worker with one connector. The group of the worker has the protocol type `connect`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""The offsets that the group `transactional` commits in a committed transaction, and in an aborted one."""
+"""The offsets that the group `transactional` commits in a committed transaction, and in an aborted transaction."""
 
 EXPRESSION = "^o[rR]ders$"
 """The regular expression that the member of the group `by-expression` subscribes to."""

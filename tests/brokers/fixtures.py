@@ -73,7 +73,7 @@ class Brokers:
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """Create the records of `coordinator_records` in the background, on the broker of a fixture of live groups."""
+        """Create the records of `coordinator_records` in the background, on the broker of the fixture `name`."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))

@@ -111,7 +111,7 @@ def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> d
     """List the groups repeatedly until every group has its expected state.
 
     Raises:
-        TimeoutError: the message names the groups with another state.
+        TimeoutError: some groups have another state; the message names these groups.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -67,7 +67,7 @@ class Java:
         """Wait until the process has written `line` to its standard output.
 
         Raises:
-            JavaFailedError: the process ended before, or `timeout` seconds have passed.
+            JavaFailedError: the process has ended without this line, or `timeout` seconds have passed.
         """
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
@@ -83,7 +83,7 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of a program that exits when this happens, and wait until it has exited.
+        """Make a program exit that exits when its standard input is closed, and wait until it has exited.
 
         Raises:
             subprocess.TimeoutExpired: the program still runs.

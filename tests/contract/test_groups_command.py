@@ -145,7 +145,7 @@ def test_every_filter_prints_the_rows_of_kafkas_tool(live: Live, capfdbinary: py
 
 
 def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Exit status and first line of the error equal those of Kafka's tool.
+    """The exit status and the first line of the error are the same as in Kafka's tool.
 
     kgtui prints the usage if Kafka's tool does, but never a stack trace.
     """

@@ -220,7 +220,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Records of share groups (KIP-932), in the format of Kafka 4.1 and later. Start offsets are in `__share_group_state`.
+# Records of share groups (KIP-932), in the format of Kafka 4.1 and later. The start offsets of share groups are in
+# another topic, `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),

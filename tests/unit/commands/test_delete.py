@@ -59,9 +59,9 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that makes stdin and stderr terminals, with the lines that the user types as arguments.
+    """Return a function that makes stdin and stderr terminals.
 
-    The function returns stderr.
+    The arguments of the function are the lines that the user types. The function returns stderr.
     """
     screen = Terminal()
 
@@ -172,7 +172,7 @@ def test_delete_without_a_valid_selection_is_rejected(admin: ScriptedAdmin, word
 
 
 def test_filter_before_the_command_restricts_the_deletion(admin: ScriptedAdmin) -> None:
-    """`kgtui --filter X delete Y` deletes only groups that match both."""
+    """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
 

@@ -1,4 +1,4 @@
-"""Tests of `kgtui groups`: rules of Kafka's script that it follows, and intended differences. No test starts Java."""
+"""Tests of `kgtui groups`: which rules of Kafka's script it follows, and where it differs. No test starts Java."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_unreachable_cluster_is_reported_and_no_lake_is_created(
 
 
 def test_run_without_any_source_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """If it were accepted, a misspelled path would become an empty lake without an error."""
+    """If the command were accepted, a misspelled path would become an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message

@@ -110,7 +110,7 @@ def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
 
 
 def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
-    """If the size in front of a tagged field is too large instead, the bytes after the field are skipped."""
+    """If a tagged field is shorter than its size, the remaining bytes are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

@@ -144,7 +144,7 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
 
 
 def test_a_long_id_similar_to_a_cached_row_is_decoded() -> None:
-    """The length of the id takes two bytes. If the decoder read only one, the rest would look like a cached row."""
+    """The length of the id takes two bytes. If only one byte were read, the rest would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -191,7 +191,7 @@ def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
 
 
 def test_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
-    """The rows have different lengths, but their metadata looks like a length byte where the decoder checks for one."""
+    """Rows have different lengths. At the positions that the decoder checks, metadata has the expected length byte."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)

@@ -1,4 +1,4 @@
-"""The codecs of kgtui agree with those of the libraries kio and kafka-python, for the messages that both support."""
+"""The codecs of kgtui agree with those of the libraries kio and kafka-python, for messages that both codecs support."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.schema import Struct
 
 VALUES_PER_VERSION = 15
-# Messages and versions that kio 0.6.5 and kafka-python 3.0.12 do not support, because they are based on older schemas.
+# Messages and versions that kio 0.6.5 and kafka-python 3.0.12 do not support, because their schemas are older.
 NEWER_THAN_OTHERS = {
     ("DeleteGroupsRequest", 3),
     ("DeleteGroupsResponse", 3),

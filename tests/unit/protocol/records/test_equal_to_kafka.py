@@ -1,4 +1,4 @@
-"""Records that kgtui decodes equal those that Kafka's own coordinator decodes, for every record type and version."""
+"""kgtui decodes records of every type and version like Kafka's own coordinator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EACH = 40
 def answers() -> list[tuple[Record, KafkaResult]]:
     """Return records of every type and version, each with the result of Kafka's coordinator.
 
-    Some records have random values; in the others, every field has its default.
+    Some records have random values. In all other records, every field has its default.
     """
     records = every_record_type(20261121, EACH)
     records += [encode(kind.type, {}, {}, version=version) for kind, version in CASES]
