@@ -81,9 +81,9 @@ class GroupAdmin(Protocol):
         """List the groups of all brokers, sorted by group id (KIP-40, KIP-518, KIP-1043).
 
         Args:
-            types: group types to include, in upper or lower case; None for all.
-            protocols: protocol types to include, such as `consumer` or `connect`; None for all.
-            states: states to include, in upper or lower case; None for all.
+            types: group types to include, in upper or lower case. None includes all types.
+            protocols: protocol types to include, such as `consumer` or `connect`. None includes all protocol types.
+            states: states to include, in upper or lower case. None includes all states.
         """
         ...
 

@@ -212,7 +212,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description that contains only data from the list, so that it is shown, but no action relies on it."""
+    """Mark a description that contains only data from the list as not authoritative, so that no action relies on it."""
     return replace(
         description,
         type=group_type,

@@ -111,7 +111,7 @@ class KafkaGroupAdmin:
 
     @property
     def api_timeout(self) -> float | None:
-        """The property `default.api.timeout.ms` in seconds, the time limit for a whole call; None if it is not set."""
+        """Time limit for a whole call, in seconds: the property `default.api.timeout.ms`, or None if it is not set."""
         return self._pool.security.api_timeout
 
     @property
@@ -139,7 +139,7 @@ class KafkaGroupAdmin:
         states = None if states is None else {canonical_state(state) for state in states}
         view = await self._pool.metadata(timeout=deadline.left())
         nodes = sorted(view.brokers)
-        # If a group is moving between two brokers, both may list it. The later response is used.
+        # If a group is moving between two brokers, both may list it. One of the two listings is used.
         answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
         faults = [answer for answer in answers if isinstance(answer, Fault)]
         if nodes and len(faults) == len(nodes):

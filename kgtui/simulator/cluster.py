@@ -53,17 +53,17 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups; generated groups are added to those of the scenario. None adds no groups.
+            groups: total number of groups. Generated groups are added to the groups of the scenario. None adds none.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
-            kafka_version: a release such as `4.4`, or a comma-separated list; broker 1 runs the first release of the
+            kafka_version: a release such as `4.4`, or a comma-separated list. Broker 1 runs the first release of the
                 list, broker 2 the second, and so on, starting over at the end of the list.
             scenario: one of the names that `scenarios.scenario_names` returns.
-            clock: clock of the cluster; the machine's clock by default.
+            clock: clock of the cluster. By default, it is the clock of the machine.
             churn: fraction of the generated groups that change state every 2 s.
             features: finalized feature levels that differ from the defaults, such as `share.version` → 0.
             host: loopback address to listen on.
-            port: port of the first broker; the others use the next ports. 0 chooses free ports.
+            port: port of the first broker. The other brokers use the next ports. 0 chooses free ports.
 
         Raises:
             UsageError: the release or the scenario does not exist, or the scenario file is invalid.

@@ -89,7 +89,7 @@ class Leadership:
     """The leader and replicas of a partition.
 
     Attributes:
-        leader: node id of the leader; -1 if no replica is alive.
+        leader: node id of the leader, or -1 if no replica is alive.
         epoch: leader epoch.
         replicas: node ids of the replicas, the preferred leader first.
         in_sync: node ids of the replicas that are alive.
@@ -129,7 +129,7 @@ class ClusterState:
         features: levels of the finalized features, by name.
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
-        generated: the generated groups; None if the cluster has no generated groups.
+        generated: the generated groups, or None if the cluster has no generated groups.
         configs: group configs that differ from the defaults, by group id.
     """
 
@@ -234,7 +234,7 @@ class ClusterState:
 
     @property
     def controller(self) -> int:
-        """Node id of the controller that Metadata responses contain; -1 if no broker is alive."""
+        """Node id of the controller that Metadata responses contain, or -1 if no broker is alive."""
         return next((node.id for node in self.nodes if node.alive), -1)
 
     def supports_type(self, group_type: str) -> bool:
@@ -250,7 +250,7 @@ class ClusterState:
                 self.groups[group.name] = group
 
     def find(self, name: str) -> Group | None:
-        """Return the group with the id `name`; None if there is no such group."""
+        """Return the group with the id `name`, or None if there is no such group."""
         group = self.groups.get(name)
         if group is None and self.generated is not None:
             self.generated.advance_to(self.time())
@@ -258,7 +258,7 @@ class ClusterState:
         return group
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of the group with the id `name`; None if there is no such group."""
+        """Return the type of the group with the id `name`, or None if there is no such group."""
         group = self.groups.get(name)
         if group is not None:
             return group.type
@@ -274,7 +274,7 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of the coordinator of a group; -1 if there is no coordinator. The group need not exist.
+        """Return the node id of the coordinator of a group, or -1 if there is no coordinator. The group need not exist.
 
         If the brokers run different releases, the coordinator is a broker that supports the type of the group.
         """

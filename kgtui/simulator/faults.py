@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
 """Ways to damage a response, in this order: the body is truncated, the connection is closed in the middle of the
-response, a length in the body is far too large, the body is random bytes, or the correlation id is that of another
+response, a length in the body is far too large, the body is random bytes, or the correlation id belongs to another
 request."""
 
 
@@ -28,7 +28,7 @@ class BrokerFaults:
         slow: API key → additional seconds before each response of that API.
         throttle_ms: throttle time that the broker reports in each response; it pauses the connection for this time.
         loading: time at which the broker stops reporting that it is loading its groups, in seconds since the start of
-            the cluster; None if it is not loading.
+            the cluster, or None if it is not loading.
         damage: the kinds of damage of the next responses, in order.
         responds: an event that is set while the broker is not a black hole.
     """
@@ -164,14 +164,14 @@ class Faults:
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
 
-        The patterns replace those of earlier calls. In a pattern, `*` and `?` are wildcards.
+        The patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
         """
         self._forbidden_groups = tuple(patterns)
 
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern (error 29).
 
-        The patterns replace those of earlier calls. In a pattern, `*` and `?` are wildcards.
+        The patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -202,7 +202,7 @@ class Faults:
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:
-        """Remove and return the next error code of an API; 0 if there is none."""
+        """Remove and return the next error code of an API, or 0 if there is none."""
         codes = self.errors.get(api_key)
         return codes.pop(0) if codes else 0
 

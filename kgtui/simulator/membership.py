@@ -17,7 +17,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """Number of the membership change at which the member joined; 0 if it has been a member from the start."""
+    """Number of the membership change at which the member joined, or 0 if it has been a member from the start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Options:
     """The options of a simulated cluster.
 
     Attributes:
-        listen: `host:port` of the first broker; the others use the next ports. Port 0 chooses free ports.
+        listen: `host:port` of the first broker. The other brokers use the next ports. Port 0 chooses free ports.
         expose: whether `listen` may be an address that other machines can reach.
         brokers: number of brokers.
         groups: total number of groups, including the groups of the scenario; None adds no groups to the scenario.
@@ -120,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=None,
-        help="total number of groups; generated groups are added to those of the scenario",
+        help="total number of groups; generated groups are added to the groups of the scenario",
     )
     add(
         "--partitions",
@@ -142,7 +142,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         choices=scenario_names(),
         default=default.scenario,
-        help="which topics and groups exist (%(default)s)",
+        help="scenario that defines the topics and groups (%(default)s)",
     )
     add(
         "--churn",

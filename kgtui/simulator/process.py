@@ -135,7 +135,8 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # In a session of its own, the process gets no SIGINT or SIGHUP from the terminal; it exits when stdin is closed.
+    # Start the process in a new session, so that the terminal sends it no SIGINT or SIGHUP. It exits when its stdin is
+    # closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

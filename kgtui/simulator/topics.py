@@ -72,16 +72,16 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return in how many seconds the average traffic writes as many records as are written from time 0 to `t`.
+        """Return the number of records that are written from time 0 to `t`, divided by the average rate.
 
-        The result never decreases, so that the log end does not decrease either.
+        The result is the same for all partitions of the topic. It never decreases when `t` increases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after the traffic `flow`; see the method `flow`."""
+        """Return the log end offsets of all partitions, given the result of the method `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -131,7 +131,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return in how many seconds the average traffic writes as many records as are written from time 0 to `t`."""
+        """Return the number of records that are written from time 0 to `t`, divided by the average rate."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -144,6 +144,6 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return how much a sine wave of the traffic adds to `flow` from time 0 to `t`; negative if it subtracts."""
+        """Return what one sine wave of the traffic adds to the result of `flow`. It may be negative."""
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

@@ -86,7 +86,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
         partitions: number of partitions.
         rate: average records per second in the slowest partition.
         hours_kept: hours for which retention keeps records.
-        surge: a period of additional traffic; None if the topic has no surge.
+        surge: a period of additional traffic, or None if the topic has no surge.
     """
 
     partitions: int

@@ -49,8 +49,8 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks over which the members are spread; empty if they report no rack.
-        host: name from which the host addresses are derived; if empty, they are derived from the group id.
+        racks: racks over which the members are spread. If there are none, members report no rack.
+        host: name from which the host addresses are derived. If it is empty, they are derived from the group id.
     """
 
     name: str = "consumer"
@@ -177,7 +177,7 @@ class Group(ABC):
         return f"{self.client.name}-{slot.number}" if self.client.static else None
 
     def rack(self, slot: Slot) -> str | None:
-        """Return the rack that a member reports; None if it does not report a rack."""
+        """Return the rack that a member reports, or None if it does not report a rack."""
         racks = self.client.racks
         return racks[slot.number % len(racks)] if racks else None
 

@@ -206,7 +206,7 @@ class ClassicGroup(Group):
 
     Attributes:
         member_data: encodes the metadata and assignments of the members.
-        outlives: seconds from the time when the last member leaves until the group is Dead; None if it stays Empty.
+        outlives: seconds from the time when the last member leaves until the group is Dead, or None if it stays Empty.
     """
 
     type: ClassVar[str] = "classic"

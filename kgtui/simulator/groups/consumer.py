@@ -19,7 +19,7 @@ class ConsumerGroup(Group):
 
     Attributes:
         assignor: name of the assignor on the broker.
-        regex: the regular expression that members subscribe to; empty if they subscribe to topic names.
+        regex: the regular expression that members subscribe to. If it is empty, they subscribe to topic names.
         classic: numbers of the slots whose members still use the classic protocol, in a group that is being migrated.
     """
 

@@ -39,7 +39,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Authorized operations on a topic and on the cluster, as bit fields, that brokers without an authorizer report."""
+"""Bit fields of the authorized operations on a topic and on the cluster, if brokers have no authorizer."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")

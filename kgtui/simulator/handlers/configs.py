@@ -112,7 +112,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
     """Return the error code and message for a resource; 0 and an empty message if the resource can be described.
 
-    The messages are those of Kafka 4.3.1.
+    The messages equal the messages of Kafka 4.3.1.
     """
     if request.error:
         return request.error, lookup(request.error).message

@@ -35,7 +35,7 @@ class RequestContext:
         version: version of the request and of the response.
         fields: fields of the request.
         node: the broker that received the request.
-        error: error code that this response must have because of `Faults.fail`; 0 for none.
+        error: error code that this response must have because of `Faults.fail`, or 0 for no error.
         throttle_ms: throttle time to report in the response.
     """
 
@@ -58,7 +58,7 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code with which this broker rejects a request about a group; 0 if it accepts the request.
+        """Return the error code with which this broker rejects a request about a group, or 0 if it accepts the request.
 
         Authorization is checked first. If the broker is not the coordinator, the code is NOT_COORDINATOR, even for a
         group that does not exist.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. The topics and groups of the file that it extends come first.
+    """The topics and groups of a scenario. The topics and groups of an extended scenario come first.
 
     Attributes:
         topics: the topics, without deleted ones.

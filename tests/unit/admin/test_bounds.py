@@ -213,7 +213,7 @@ async def test_reading_log_bounds_raises_only_if_every_request_failed() -> None:
     assert [fault.name for fault in answered.faults] == ["UNREACHABLE"]
 
 
-async def test_many_partitions_are_split_into_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_partitions_are_split_into_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 3)
     logs = Logs()
     logs.pool.partitions = 10

@@ -122,7 +122,7 @@ async def test_a_cached_type_is_checked_with_the_coordinator(version: int) -> No
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_a_group_that_no_rpc_finds_needs_no_list() -> None:
+async def test_a_group_that_no_rpc_finds_causes_no_list_request() -> None:
     """Groups of console consumers disappear all the time. Describing them must not cause a request for a list.
 
     A list may contain 100,000 groups.
@@ -137,7 +137,7 @@ async def test_a_group_that_no_rpc_finds_needs_no_list() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_a_removed_group_with_a_cached_type_needs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_removed_group_with_cached_type_causes_no_list_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """A screen may still describe a group that its broker no longer lists, because the group may have moved.
 
     If the cached type of the group has been dropped, because too many types were cached, the list is requested.
@@ -257,7 +257,7 @@ async def test_descriptions_are_kept_if_the_next_rpc_fails() -> None:
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_that_an_old_broker_does_not_list_are_described() -> None:
+async def test_groups_are_described_to_complete_the_lists_of_old_brokers() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows

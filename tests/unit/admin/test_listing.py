@@ -109,7 +109,7 @@ async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch)
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_a_changed_order_of_groups_is_not_a_change() -> None:
+async def test_a_new_order_of_groups_is_not_reported_as_a_change() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

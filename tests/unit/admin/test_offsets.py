@@ -161,7 +161,7 @@ class OneByOne:
     Attributes:
         under_way: number of requests that are being answered.
         most: largest number of requests that were being answered at the same time.
-        broken: id of the group whose request loses its connection; empty for none.
+        broken: id of the group whose request loses its connection, or an empty string.
     """
 
     def __init__(self, broken: str = "") -> None:

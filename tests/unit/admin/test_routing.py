@@ -165,7 +165,7 @@ async def test_a_request_is_repeated_a_few_times_after_lost_connections(error: K
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_an_error_that_is_not_repeated_affects_the_whole_batch(error: KgtuiError) -> None:
+async def test_a_final_error_is_a_fault_of_every_group_in_the_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)

@@ -48,7 +48,7 @@ class RawClient:
         self._writer.write(data)
 
     async def read(self) -> bytes | None:
-        """Return the next frame; None if the broker closed the connection."""
+        """Return the next frame, or None if the broker closed the connection."""
         try:
             async with asyncio.timeout(DEADLINE):
                 (size,) = unpack(">i", await self._reader.readexactly(4))

@@ -1,4 +1,4 @@
-"""Simulated groups of each type have the states and describe responses of real coordinators."""
+"""Simulated groups of each type have the states and the describe responses that real coordinators return."""
 
 from __future__ import annotations
 

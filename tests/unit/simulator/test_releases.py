@@ -1,4 +1,4 @@
-"""The API versions of each simulated release equal those in Kafka's own schemas."""
+"""The API versions of each simulated release equal the versions in Kafka's own schemas."""
 
 from __future__ import annotations
 
