@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups
-from kgtui.commands.times import parse_duration
+from kgtui.commands.time_options import parse_duration
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status

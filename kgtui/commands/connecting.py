@@ -92,7 +92,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
     reader = await asyncio.to_thread(RecordingReader, lake)
     if at is None:
         return await ReplayAdmin.open(reader, None)
-    from kgtui.commands.times import parse_time
+    from kgtui.commands.time_options import parse_time
 
     return await ReplayAdmin.open(reader, parse_time(option, at, reader.last.at))
 

@@ -53,7 +53,7 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui insights` and return its exit code, which is 1 if a table could not be read."""
-    from kgtui.insights.reader import read_insights
+    from kgtui.insights.apply_rules import read_insights
 
     query = query_of(" ".join(args.expr))
     lake = lake_of(args)

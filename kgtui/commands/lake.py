@@ -6,9 +6,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kgtui.commands.printing import notify, print_result, print_text, terminal_width
-from kgtui.commands.times import parse_duration
+from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
-from kgtui.model.amounts import in_bytes
+from kgtui.model.number_format import in_bytes
 
 if TYPE_CHECKING:
     import argparse

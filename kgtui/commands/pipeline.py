@@ -14,7 +14,7 @@ from kgtui.commands import pipeline_demo
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.parser import add_cluster_options
 from kgtui.commands.printing import Progress, notify
-from kgtui.commands.times import parse_duration, parse_time
+from kgtui.commands.time_options import parse_duration, parse_time
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, LakeError, SourceError
 

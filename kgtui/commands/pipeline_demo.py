@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import Progress, notify, print_text, terminal_width
-from kgtui.commands.times import parse_duration
+from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
 from kgtui.model.rfc3339 import parse_rfc3339
@@ -131,7 +131,7 @@ def _run_pipeline(args: argparse.Namespace, lake: str) -> int:
 def _print_findings(lake: str) -> int:
     """Print the findings like `kgtui insights`, and return the exit code."""
     from kgtui.commands.insights import as_text, report_missing_tables
-    from kgtui.insights.reader import read_insights
+    from kgtui.insights.apply_rules import read_insights
 
     found = read_insights(lake)
     print_text(as_text(found, found.findings, time.time(), width=terminal_width()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify
-from kgtui.commands.times import parse_duration
+from kgtui.commands.time_options import parse_duration
 
 if TYPE_CHECKING:
     import argparse

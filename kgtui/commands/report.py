@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.insights import report_missing_tables
 from kgtui.commands.printing import notify, print_bytes
-from kgtui.commands.times import parse_time
+from kgtui.commands.time_options import parse_time
 from kgtui.errors import UsageError
 
 if TYPE_CHECKING:

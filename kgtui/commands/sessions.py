@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import open_recording
-from kgtui.commands.times import parse_time
+from kgtui.commands.time_options import parse_time
 from kgtui.config import ASSUMED, Target, load, named, parse_bootstrap, protected, resolve, state_folder
 from kgtui.errors import UnreachableError
 

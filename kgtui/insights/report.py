@@ -12,16 +12,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
+from kgtui.insights.apply_rules import find_insights
 from kgtui.insights.finding import Kind
-from kgtui.insights.reader import find_insights
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history
 from kgtui.insights.rules import instant
 from kgtui.lake.gold import Gold, only_whole_groups
 from kgtui.lake.schemas.gold import HEALTH, LAG
 from kgtui.lake.tables import recorded_cluster_id
-from kgtui.model.amounts import short
 from kgtui.model.command_line import join
 from kgtui.model.health.wording import duration
+from kgtui.model.number_format import short
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:

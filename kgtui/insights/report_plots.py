@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from kgtui.errors import LakeError
-from kgtui.model.amounts import short
+from kgtui.model.number_format import short
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -17,8 +17,8 @@ Start a cluster in a child process, which exits when its parent process ends::
         cluster.control("black_hole", node=2)
 
 Node ids begin at 1. `cluster_state` has the state of the cluster, without sockets. The members and offsets of a group
-are not stored: they are computed from the seed and the time. `handlers` responds to requests, `server` has the sockets,
-and `faults` injects faults. `scenarios` has the TOML files that describe which topics and groups exist:
+are not stored: they are computed from the seed and the time. `handlers` responds to requests, `broker_server` has the
+sockets, and `faults` injects faults. `scenarios` has the TOML files that describe which topics and groups exist:
 
 - `company` has groups of every type, healthy and unhealthy.
 - `wild` adds groups on which Kafka's own tools fail: malformed member data, and commits on deleted topics.
@@ -34,11 +34,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kgtui.simulator.child_process import SimulatorProcess, spawn
     from kgtui.simulator.cluster import Simulator
     from kgtui.simulator.cluster_state import ManualClock, RealClock
     from kgtui.simulator.options import Options
-    from kgtui.simulator.process import SimulatorProcess, spawn
-    from kgtui.simulator.serving import serve
+    from kgtui.simulator.standalone import serve
 
 __all__ = ["ManualClock", "Options", "RealClock", "Simulator", "SimulatorProcess", "serve", "spawn"]
 
@@ -47,9 +47,9 @@ _MODULES = {
     "Options": "options",
     "RealClock": "cluster_state",
     "Simulator": "cluster",
-    "SimulatorProcess": "process",
-    "serve": "serving",
-    "spawn": "process",
+    "SimulatorProcess": "child_process",
+    "serve": "standalone",
+    "spawn": "child_process",
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import UsageError
 from kgtui.simulator.options import add_arguments, options_from
-from kgtui.simulator.serving import serve
+from kgtui.simulator.standalone import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

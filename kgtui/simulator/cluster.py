@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from kgtui.simulator.broker_server import Server
 from kgtui.simulator.cluster_state import RACKS, Clock, ClusterState, ManualClock, Node, RealClock
 from kgtui.simulator.faults import Faults
 from kgtui.simulator.generated_groups import TICK, GeneratedGroups
 from kgtui.simulator.handlers.dispatch import Dispatcher
 from kgtui.simulator.releases import DESCRIBED_BY, NEWEST, releases
 from kgtui.simulator.scenarios import add_scenario
-from kgtui.simulator.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

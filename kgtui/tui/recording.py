@@ -203,7 +203,7 @@ class FindingsRead:
 
 def read_findings(path: Path) -> FindingsRead:
     """Read a lake's findings from disk, which may take seconds. An error is part of the result and is not raised."""
-    from kgtui.insights.reader import find_insights
+    from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
 

@@ -9,8 +9,8 @@ import pytest
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.commands.pipeline_demo import DemoHistory, record_history
+from kgtui.insights.apply_rules import read_insights
 from kgtui.insights.finding import Kind
-from kgtui.insights.reader import read_insights
 from kgtui.insights.report import build_report
 from tests.spark.record_samples import ignore
 

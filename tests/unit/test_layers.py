@@ -92,7 +92,7 @@ def test_app_does_not_load_hidden_panes_and_dialogs() -> None:
             "kgtui.tui.plots",
             "kgtui.model.timeline",
             "kgtui.history",
-            "kgtui.insights.reader",
+            "kgtui.insights.apply_rules",
             "kgtui.lake",
             "importlib.metadata",
         }

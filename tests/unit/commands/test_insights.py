@@ -11,7 +11,7 @@ import pytest
 
 from kgtui.cli import main
 from kgtui.commands.insights import as_text
-from kgtui.insights.reader import read_insights
+from kgtui.insights.apply_rules import read_insights
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH
 from tests.unit.history.recording_builder import START, RecordingBuilder

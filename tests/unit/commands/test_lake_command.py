@@ -14,7 +14,7 @@ from kgtui.commands.lake import parse_keep
 from kgtui.errors import UsageError
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.maintenance import KeepRules
-from kgtui.model.amounts import in_bytes, short
+from kgtui.model.number_format import in_bytes, short
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
 

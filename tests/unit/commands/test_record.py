@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui import cli
-from kgtui.commands.times import parse_duration, parse_time
+from kgtui.commands.time_options import parse_duration, parse_time
 from kgtui.errors import LakeError, UsageError
 from kgtui.history import RecordingReader
 from kgtui.lake import delta

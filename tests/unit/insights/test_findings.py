@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kgtui.errors import LakeError
+from kgtui.insights.apply_rules import read_insights
 from kgtui.insights.finding import Kind, Severity
-from kgtui.insights.reader import read_insights
 from kgtui.insights.rules import at_risk, drain, flapping, unhealthy, unused, unusual
 from kgtui.lake import maintenance as upkeep
 from kgtui.lake.arrow import escape_surrogates

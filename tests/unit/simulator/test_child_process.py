@@ -18,8 +18,8 @@ from kgtui.errors import UsageError
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from kgtui.simulator import Options, SimulatorProcess, spawn
 from kgtui.simulator.__main__ import main
+from kgtui.simulator.child_process import SimulatorError
 from kgtui.simulator.options import add_arguments, options_from
-from kgtui.simulator.process import SimulatorError
 from tests.unit.simulator.raw_client import RawClient
 
 ROOT = Path(__file__).resolve().parents[3]
