@@ -100,7 +100,7 @@ def test_damaged_responses_are_retried(ui: Ui, cluster_with_faults: SimulatorPro
     ui.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_pane_of_a_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     ui.select("iot.aggregate")
     cluster_with_faults.control("forbid_groups", patterns=["iot.*"])
     ui.terminal.wait_for("DESCRIBE", FAULT_TIMEOUT)
@@ -113,7 +113,7 @@ def test_forbidden_group_names_the_missing_permission(ui: Ui, cluster_with_fault
     ui.remove_filter()
 
 
-def test_empty_list_of_groups_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_screen_without_groups_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """Without DESCRIBE on the cluster or its groups, brokers return an empty list of groups and no error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])

@@ -143,7 +143,7 @@ async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: 
         assert app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typing_the_name_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The dialog shows the result, and returns it when the user closes the dialog."""
     admin.add("g", state="Empty", lag=5)
     async with dialog_on(admin, folder, "g") as (app, pilot):

@@ -104,7 +104,7 @@ async def test_deleted_groups_leave_the_tree_without_a_poll(
 
 
 async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Cancel has the focus, but the group's name can be typed at once, even if its first letter is a key of the app."""
+    """Cancel has the focus, but the group id can be typed at once, even if its first letter is a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
     async with running(admin, tmp_path) as (app, pilot):

@@ -67,6 +67,7 @@ async def test_play_stops_on_a_key_and_at_the_recording_end(tmp_path: Path, monk
 
 
 async def test_advance_adds_up_short_durations_and_skips_gaps(tmp_path: Path) -> None:
+    """Durations that are shorter than the time between two polls add up until the next poll is reached."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)

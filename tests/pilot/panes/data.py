@@ -122,7 +122,7 @@ def streams_group() -> GroupDescription:
 
 
 def connect_group() -> GroupDescription:
-    """Three Connect workers, one of which must revoke a task."""
+    """A group of three Connect workers, one of which must revoke a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -143,7 +143,7 @@ def connect_group() -> GroupDescription:
 
 
 def registry_group() -> GroupDescription:
-    """Two schema registry nodes."""
+    """A group of two schema registry nodes."""
     members = tuple(
         Member(f"sr-{index}-aa01", f"sr-{index}", f"/10.6.0.{index}", protocol="classic",
                registry=RegistryNode(f"http://sr-{index}.prod:8081", True, index == 1, "http://sr-1.prod:8081"))
@@ -212,11 +212,11 @@ def streams_offsets() -> GroupOffsets:
     return GroupOffsets(committed, (), {("clicks", part): PartitionBounds(0, 2_500) for part in range(3)})
 
 
-def many_offsets(count: int, grown: int = 0) -> GroupOffsets:
-    """Offsets of `count` partitions in ten topics. `grown` is added to every lag."""
+def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
+    """Offsets of `count` partitions in ten topics. `added_lag` is added to every lag."""
     names = [(f"topic-{index // (count // 10):02}", index % (count // 10)) for index in range(count)]
     committed = tuple(CommittedOffset(topic, part, 1_000) for topic, part in names)
-    return GroupOffsets(committed, (), {one: PartitionBounds(0, 1_000 + one[1] % 97 + grown) for one in names})
+    return GroupOffsets(committed, (), {one: PartitionBounds(0, 1_000 + one[1] % 97 + added_lag) for one in names})
 
 
 def configs() -> tuple[GroupConfig, ...]:

@@ -37,7 +37,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
-    """Different marks show the old owner and the new owner of a partition, and a partition without owner."""
+    """Different marks show the old owner and the new owner of a partition, and a partition without an owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
