@@ -86,13 +86,13 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
                 while not monitor.snapshot.groups or monitor.snapshot.swept < len(monitor.snapshot.groups):
                     await pilot.pause(0.05)
             for key in scene.keys:
-                await _settle(pilot)
+                await _wait_until_drawn(pilot)
                 await pilot.press(key)
-            await _settle(pilot)
+            await _wait_until_drawn(pilot)
             app.save_screenshot(f"{scene.name}.svg", str(FOLDER))
 
 
-async def _settle(pilot: Pilot[int]) -> None:
+async def _wait_until_drawn(pilot: Pilot[int]) -> None:
     """Wait until the effects of the last key have arrived and are drawn."""
     await pilot.pause(0.4)
     await pilot.pause()

@@ -92,7 +92,7 @@ class Describer:
                 for group_type, names in asked.items():
                     await self._ask(node, group_type, names, searches, batch, deadline, lane)
             if searches:
-                await self._settle_by_list(node, searches, batch, deadline, lane)
+                await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
             batch.error = error  # the descriptions that arrived before the error stay in the batch
         return batch
@@ -158,10 +158,10 @@ class Describer:
                 searches[group].inconclusive = True  # a group of another type is also reported as `Dead`
             else:
                 del searches[group]
-                self._settle(batch, group, group_type, code, row, node, source)
+                self._add_result(batch, group, group_type, code, row, node, source)
 
     @staticmethod
-    def _settle(
+    def _add_result(
         batch: Batch[GroupDescription],
         group: str,
         group_type: str,
@@ -175,7 +175,7 @@ class Describer:
         else:
             batch.codes[group] = (code, row.get("ErrorMessage"))
 
-    async def _settle_by_list(
+    async def _look_up_in_list(
         self,
         node: int,
         searches: Mapping[str, _Search],

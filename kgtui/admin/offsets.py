@@ -1,7 +1,7 @@
-"""Read the committed offsets and share-partition start offsets of groups, and the first and last offsets of partitions.
+"""Read the committed offsets and share-partition start offsets of groups, and the log bounds of partitions.
 
-Offsets are read from the coordinators of the groups (KIP-709, KIP-932, KIP-1226), and log bounds (the log start and log
-end offsets) from the leaders of the partitions (ListOffsets).
+The offsets of groups are read from their coordinators (KIP-709, KIP-932, KIP-1226). Log bounds, which are the log start
+and log end offsets, are read from the leaders of the partitions (ListOffsets).
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class OffsetReader:
             await self._read_batch(node, groups[half:], version, batch, deadline, lane, last=last)
             return
         for row in reply.value["Groups"]:
-            _settle_committed(batch, row["GroupId"], row)
+            _add_committed(batch, row["GroupId"], row)
         self._adapt_batch_size(node, reply.value["Groups"])
 
     def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:
@@ -164,7 +164,7 @@ class OffsetReader:
                 except EXCHANGE_ERRORS as error:
                     batch.error = error
                     return
-            _settle_committed(batch, group, reply.value["Groups"][0])
+            _add_committed(batch, group, reply.value["Groups"][0])
 
         await asyncio.gather(*(one(group) for group in groups))
 
@@ -193,7 +193,7 @@ class OffsetReader:
         return batch
 
 
-def _settle_committed(batch: Batch[tuple[CommittedOffset, ...]], group: str | None, row: OffsetFetchGroup) -> None:
+def _add_committed(batch: Batch[tuple[CommittedOffset, ...]], group: str | None, row: OffsetFetchGroup) -> None:
     if group is None:
         return
     if row["ErrorCode"]:

@@ -53,7 +53,8 @@ class Simulator:
 
         Args:
             brokers: number of brokers; their node ids begin at 1.
-            groups: total number of groups. Generated groups are added to the groups of the scenario. None adds none.
+            groups: total number of groups. Generated groups are added to the groups of the scenario up to this number.
+                None adds no generated groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same cluster.
             kafka_version: a release such as `4.4`, or a comma-separated list. Broker 1 runs the first release of the

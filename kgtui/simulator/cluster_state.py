@@ -220,10 +220,7 @@ class ClusterState:
             self._leaderships.clear()
 
     def move_coordinator(self, group: str, node_id: int) -> None:
-        """Make a broker the coordinator of a group.
-
-        The broker becomes the coordinator of all groups in the same partition of `__consumer_offsets`.
-        """
+        """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
         self._moved[self.offsets_partition(group)] = self.node(node_id).id
         self._leaderships.clear()
 

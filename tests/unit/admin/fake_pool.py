@@ -105,7 +105,7 @@ class FakePool(Pool):
         try:
             body = answer if isinstance(answer, bytes) else api.response.encode(used, answer)
         except EncodeError as error:
-            raise AssertionError(f"no broker could answer this: {error}") from error
+            raise AssertionError(f"no broker could send this response: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:

@@ -141,7 +141,7 @@ async def test_another_broker_is_asked_for_configs_after_a_failed_connection() -
     assert [(fault.group, fault.name) for fault in answered.faults] == [("g", "NOT_CONNECTED"), ("h", "NOT_CONNECTED")]
 
 
-KEPT = {
+CONFIGS = {
     "plain": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "delete"},
     "both": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "compact,delete"},
     "by-size": {"retention.ms": "60000", "retention.bytes": "1000", "cleanup.policy": "delete"},
@@ -152,14 +152,14 @@ KEPT = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Answer DescribeConfigs with the configs in `KEPT`, and with error 29 for other topics."""
+    """Answer DescribeConfigs with the configs in `CONFIGS`, and with error 29 for other topics."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
-        rows = [config("x") | {"Name": key, "Value": KEPT[name][key]} for key in asked["ConfigurationKeys"]
-                if name in KEPT]  # fmt: skip
+        rows = [config("x") | {"Name": key, "Value": CONFIGS[name][key]} for key in asked["ConfigurationKeys"]
+                if name in CONFIGS]  # fmt: skip
         results.append({
-            "ErrorCode": 0 if name in KEPT else 29, "ErrorMessage": None, "ResourceType": asked["ResourceType"],
+            "ErrorCode": 0 if name in CONFIGS else 29, "ErrorMessage": None, "ResourceType": asked["ResourceType"],
             "ResourceName": name, "Configs": rows,
         })  # fmt: skip
     return {"Results": results}
