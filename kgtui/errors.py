@@ -175,7 +175,7 @@ class DecodeError(ProtocolError):
     """
 
     fault_name = "DAMAGED_ANSWER"
-    advice = "the response does not follow the Kafka protocol; check whether the port belongs to Kafka or a proxy"
+    advice = "the response does not follow the Kafka protocol; check that the port belongs to a broker, not to a proxy"
 
     def __init__(self, message: str, position: int = -1) -> None:
         super().__init__(message)

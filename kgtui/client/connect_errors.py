@@ -187,15 +187,15 @@ def explain_login_required(address: Address, security: Security) -> str:
     """Explain that the listener requires a login, because it responded to ApiVersions and closed the connection."""
     protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
     return (
-        f"{address} is Kafka, but closed the connection after the first response: it probably requires a login; "
-        f"use --command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
+        f"{address} is a Kafka broker that closed the connection after its first response: it probably requires a "
+        f"login; use --command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
     )
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
     """Explain that the server on this port uses a protocol other than Kafka's."""
     if protocol == "TLS":
-        return f"{address} uses TLS, but kgtui is set to plain text; {ADVICE_USE_TLS}"
+        return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"
 
 

@@ -146,7 +146,7 @@ def _check_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
     if kind.upper() != "PEM":
         default = "" if properties.get(type_key) else " (Kafka's default)"
         raise ConfigError(
-            f"{type_key}={kind}{default} is not supported yet, only PEM: convert the store ({convert}), then set "
+            f"{type_key}={kind}{default} is not supported yet; use PEM: convert the store ({convert}), then set "
             f"{type_key}=PEM and ssl.{store}.location to the new file"
         )
     if len(given) > 1 and given[0].endswith("location"):

@@ -43,7 +43,7 @@ KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"
 
 HELP = frozenset(("-h", "--help"))
 
-EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains filters, which all commands share."
+EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains the filters that commands accept."
 
 
 class CommandParser(argparse.ArgumentParser):

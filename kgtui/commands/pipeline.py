@@ -55,7 +55,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="skip records before this time, such as 30d, when the topic is read for the first time",
+        help="skip records before this time, such as 30d for 30 days ago, when the topic is read for the first time",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="Spark master to run on (local[*])")

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"delete days that are older than this; all deletes nothing ({keep})",
+        help=f"how long to keep recorded days, or all to keep them forever ({keep})",
     )
     parser.add_argument("--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (never)")
 
@@ -46,9 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the text below the options of `kgtui record --help`."""
     return (
-        "Ctrl-C or SIGTERM stops the recorder after it has written everything. If it is killed, the reads since the\n"
-        "last flush are lost, and the next start reports the gap. Only one recorder can write to a lake. Only the\n"
-        "owner of the folder can read it; it contains ids of groups, topics, members and hosts, but no secrets.\n"
+        "Ctrl-C or SIGTERM stops the recorder after it has written everything. If the recorder is killed, the reads\n"
+        "since the last flush are lost, and the next start reports the gap. Only one recorder can write to a lake.\n"
+        "Only the owner can read the folder, which contains ids of groups, topics, members and hosts, but no secrets.\n"
         "To replay the recording: kgtui replay LAKE."
     )
 

@@ -111,7 +111,7 @@ def notify_missing(
         notify(f"there is no group {group!r}{suggestion([group], every)}")
     if query is not None and query.terms and not found:
         words = words_of(query)
-        both = f"; all {len(words)} words must be in the id; to name groups, use {as_options(words)}"
+        both = f"; a group id must contain all {len(words)} words; to name groups, use {as_options(words)}"
         notify(f"no group matches the filter{suggestion(words, every)}{both if len(words) > 1 else ''}")
         return not args.allow_empty
     return bool(absent) and not args.allow_empty

@@ -185,7 +185,7 @@ def cannot_be_null(message: str, field: str) -> EncodeError:
 
 def string_too_long(message: str, field: str, length: int) -> EncodeError:
     """Build the error for a string that is longer than `MAX_STRING` bytes."""
-    return EncodeError(f"{message}: {field} has {length} bytes; Kafka allows {MAX_STRING}")
+    return EncodeError(f"{message}: {field} has {length} bytes; Kafka allows at most {MAX_STRING}")
 
 
 def not_in_version(message: str, field: str) -> EncodeError:

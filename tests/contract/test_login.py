@@ -118,8 +118,9 @@ async def test_a_sasl_listener_without_login_is_reported(secure_broker: Secure) 
 @pytest.mark.broker
 async def test_plaintext_on_a_tls_port_is_reported(secure_broker: Secure) -> None:
     for address in (secure_broker.tls, secure_broker.sasl_tls):
-        assert "uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)" in await refusal(
-            address, {}
+        assert (
+            "uses TLS, but kgtui is configured for plain text; set security.protocol=SSL (or SASL_SSL)"
+            in await refusal(address, {})
         )
 
 

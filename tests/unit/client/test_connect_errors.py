@@ -216,7 +216,7 @@ async def test_plain_text_on_a_tls_port_is_recognized(tls_server: ssl.SSLContext
         address = fake[1].address
         message = await reason(address)
         assert message.startswith(
-            f"{address} uses TLS, but kgtui is set to plain text; set security.protocol=SSL (or SASL_SSL)"
+            f"{address} uses TLS, but kgtui is configured for plain text; set security.protocol=SSL (or SASL_SSL)"
         )
 
 

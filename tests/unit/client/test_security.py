@@ -58,7 +58,7 @@ def test_timeouts_and_client_id_are_read_from_properties() -> None:
         (SASL | {"sasl.jaas.config": SCRAM[:-1] + ' tokenauth="true";'}, "tokenauth (delegation tokens)"),
         (
             {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"},
-            "ssl.truststore.type=JKS (Kafka's default) is not supported yet, only PEM: convert the store (keytool",
+            "ssl.truststore.type=JKS (Kafka's default) is not supported yet; use PEM: convert the store (keytool",
         ),
         (
             {"security.protocol": "SSL", "ssl.truststore.type": "PKCS12", "ssl.truststore.location": "/t.p12"},
@@ -66,7 +66,7 @@ def test_timeouts_and_client_id_are_read_from_properties() -> None:
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.type": "JKS", "ssl.keystore.location": "/k.jks"},
-            "ssl.keystore.type=JKS is not supported yet, only PEM: convert the store (keytool -importkeystore",
+            "ssl.keystore.type=JKS is not supported yet; use PEM: convert the store (keytool -importkeystore",
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.key": "k"},

@@ -103,7 +103,7 @@ def test_filter_selects_and_sorts_groups(
         (["queu3", "type:share"], "no group matches the filter; similar: queue"),
         (
             ["pay", "idle"],
-            ("no group matches the filter; similar: pay, idle; all 2 words must be in the id; "
+            ("no group matches the filter; similar: pay, idle; a group id must contain all 2 words; "
             "to name groups, use --group pay --group idle"),
         ),
         (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),

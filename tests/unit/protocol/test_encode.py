@@ -75,7 +75,7 @@ def test_absent_fields_are_dropped_if_default_or_ignorable(
         ({"Groups": ["not a row"]}, "keys"),
         ({"ErrorCode": 2**15}, "format"),
         ({"ErrorCode": "16"}, "integer"),
-        ({"Groups": [{"GroupId": "x" * 32_768}]}, "32768 bytes; Kafka allows 32767"),
+        ({"Groups": [{"GroupId": "x" * 32_768}]}, "32768 bytes; Kafka allows at most 32767"),
         ({"Groups": [{"GroupId": "\ud800"}]}, "surrogates not allowed"),
     ],
     ids=short_id,
