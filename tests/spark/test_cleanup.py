@@ -89,6 +89,31 @@ def test_cleanup_lists_unused_groups_and_families_from_both_sources(spark: Spark
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
+def test_offsets_expire_after_the_last_commit_or_after_empty(spark: SparkSession) -> None:
+    """Without decoded commits, a consumer group may have committed until it became Empty."""
+    tables = RecordedTables()
+    for day in (0.5, 1.0, 1.5, 3.5):
+        tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
+        for group in ("polled", "decoded"):
+            tables.group(group, "Stable" if day < 1.5 else "Empty", members=0)
+            tables.commit(group, "t", 0, 5 if day < 1.0 else 9, 10)
+        for group, protocol in (("classic", "consumer"), ("simple", "")):
+            tables.group(group, "Empty", type="classic", protocol=protocol, members=0)
+            tables.commit(group, "t", 0, 5 if day < 1.5 else 9, 10)
+    timeline, groups, partitions, _ = tables.frames(spark)
+    since = at(3 * DAYS).date()
+    recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
+    silver = silver_tables(spark, [("decoded", 9, 1.0)], [])
+    decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
+    rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
+    assert dict(map(tuple, rows)) == {
+        "polled": ms(1.5 * DAYS + WEEK),  # Empty since day 1.5
+        "decoded": ms(1.0 * DAYS + WEEK),  # last commit
+        "classic": ms(0.5 * DAYS + WEEK),  # Empty since day 0.5, although the offsets were reset later
+        "simple": ms(1.5 * DAYS + WEEK),  # last observed commit
+    }
+
+
 def test_cleanup_lists_unused_groups_without_a_recording(spark: SparkSession) -> None:
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),

@@ -99,7 +99,7 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
-    recorded = recorded.select("day", "group", *(F.col(name).alias(f"recorded_{name}") for name in columns))
+    recorded = recorded.select("day", "group", "protocol", *(F.col(name).alias(f"recorded_{name}") for name in columns))
     decoded = decoded.select("day", "group", *(F.col(name).alias(f"decoded_{name}") for name in columns))
     both = recorded.join(decoded, ["day", "group"], "full").join(F.broadcast(recorded_days), "day", "left")
     both = both.filter(F.col("recorded_at").isNotNull() | F.col("recorded_day").isNull())
@@ -129,13 +129,18 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets, by the rules of KIP-211.
 
-    The retention time begins with the last commit or, in classic groups, when the group became Empty. The result is
-    null for share groups, because their offsets do not expire, and for groups without offsets.
+    The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
+    Empty. The result is null for share groups, because their offsets do not expire, and for groups without offsets.
+
+    Polls do not show that a member commits the same offset again. Without decoded commits, the last commit may
+    therefore be as late as `quiet_since`.
     """
-    by_commit = F.coalesce("last_commit", "quiet_since")
+    group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
+    by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
+    after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
     base = (
-        F.when(F.col("type").isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]), F.lit(None).cast("long"))
-        .when(F.col("type").isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]), by_commit)
+        F.when(group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]), F.lit(None).cast("long"))
+        .when(after_commit, by_commit)
         .otherwise(F.coalesce("empty_since", by_commit))
     )
     return F.when(F.coalesce("partitions", F.lit(1)) > 0, base + retention * 1000)
@@ -182,10 +187,10 @@ def recorded_activity(
         since: first day to return. Rows of earlier days are used only to find a group's last activity.
 
     Returns:
-        DataFrame with the columns day, group, type, state, members, partitions, topics and lag, and with five times in
-        milliseconds. `last_commit` is the last commit. `quiet_since` and `empty_since` are the latest possible times of
-        the last activity and of the change to the state Empty. `first` and `at` are the first and the last poll from
-        which the row is computed.
+        DataFrame with the columns day, group, type, protocol, state, members, partitions, topics and lag, and with five
+        times in milliseconds. `last_commit` is the last commit. `quiet_since` and `empty_since` are the latest possible
+        times of the last activity and of the change to the state Empty. `first` and `at` are the first and the last
+        poll from which the row is computed.
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -201,6 +206,7 @@ def recorded_activity(
         to_day(F.col("at")).alias("day"),
         "group",
         "type",
+        "protocol",
         "state",
         "members",
         "last_commit",
@@ -251,7 +257,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The result has the same columns as the result of `recorded_activity`.
+    The result has the same columns as the result of `recorded_activity`, except `protocol`.
 
     Args:
         commits: silver `commits`.
