@@ -315,7 +315,7 @@ def _idle(members: Iterable[Member]) -> tuple[str, ...]:
 
 
 def items_of(member: Member) -> frozenset[Item]:
-    """Return the items that a member owns. If they are not known, the result is empty too (see `has_assignment`)."""
+    """Return the items that a member owns. If its assignment is not known, the set is empty; see `has_assignment`."""
     if member.streams is not None:
         return _tasks(member.streams.assignment)
     if member.connect is not None:
@@ -324,7 +324,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the items that the target assignment gives to a member; an empty set without a target assignment."""
+    """Return the items that the target assignment gives to a member. Without a target assignment, the set is empty."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

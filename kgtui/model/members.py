@@ -165,7 +165,7 @@ class Topology:
 
 
 def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, int]]:
-    """Return the partitions of an assignment as `(topic, partition)`; an empty set if the assignment is not known."""
+    """Return the partitions of an assignment as `(topic, partition)`. If it is None, the set is empty."""
     return frozenset((topic, part) for topic, parts in assignment or () for part in parts)
 
 

@@ -212,7 +212,7 @@ class Series:
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return how fast the lag changed in the last `window` seconds, in records per second; None if not known."""
+        """Return how fast the lag changed in the last `window` seconds, in records per second; None if unknown."""
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None

@@ -81,7 +81,7 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over the `seconds` before `at`, by default before the end; None if not known."""
+        """Return the mean of a column over the `seconds` before `at`, by default before the end; None if unknown."""
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None

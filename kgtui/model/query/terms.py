@@ -1,7 +1,7 @@
 """The terms of a filter. The result of a term for one group is True, False, or None if a needed value is not known.
 
-A filter selects a group only if all terms are True. A negated term is None, too, if its value is not known: a filter
-must not select a group by a value that was not read.
+A filter selects a group only if all terms are True. The result of a negated term is also None if its value is not
+known, because a filter must not select a group by a value that was not read.
 """
 
 from __future__ import annotations

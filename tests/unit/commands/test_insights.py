@@ -16,7 +16,7 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas.gold import HEALTH
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
-from tests.unit.insights.gold_rows import NOW, incidents, row, write
+from tests.unit.insights.gold_rows import NOW, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    return write(tmp_path / "lake", incidents())
+    return write(tmp_path / "lake", rows_with_problems())
 
 
 def test_findings_are_printed_with_advice_most_urgent_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -105,7 +105,7 @@ def test_filter_uses_the_last_recorded_state(tmp_path: Path, capfd: pytest.Captu
     made = RecordingBuilder(lake)
     made.poll(poll_of(groups=("pay",)), START)
     made.flush()
-    write(lake, incidents())
+    write(lake, rows_with_problems())
     assert main(["insights", "state:Stable", "--lake", str(lake), "--format", "json"]) == 0
     assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
 

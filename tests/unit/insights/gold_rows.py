@@ -63,8 +63,8 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
     ]  # fmt: skip
 
 
-def incidents() -> dict[Table, list[dict[str, Any]]]:
-    """Return rows for all gold tables from which each rule finds at least one problem."""
+def rows_with_problems() -> dict[Table, list[dict[str, Any]]]:
+    """Return rows for all gold tables, in which each rule finds at least one problem."""
     old = NOW - 4 * HOUR
     return {
         LAG: [*lag_rows("pay"), *lag_rows("fraud"), *lag_rows("fill"), *lag_rows("calm", lag=59)],

@@ -19,14 +19,14 @@ from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.gold import NEVER_WRITTEN, Gold
 from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, GOLD, HEALTH, LAG
-from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, lag_rows, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
-    found = read_insights(write(tmp_path, incidents()))
+    found = read_insights(write(tmp_path, rows_with_problems()))
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
         (Kind.AT_RISK, "fraud"),
@@ -42,7 +42,7 @@ def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
 
 
 def test_finding_of_an_unhealthy_group_lists_its_partitions(tmp_path: Path) -> None:
-    finding = read_insights(write(tmp_path, incidents())).findings[0]
+    finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
     assert finding.severity is Severity.ERROR
@@ -53,7 +53,9 @@ def test_finding_of_an_unhealthy_group_lists_its_partitions(tmp_path: Path) -> N
 
 
 def test_groups_that_recovered_have_no_finding(tmp_path: Path) -> None:
-    assert "was-ill" not in {finding.subject for finding in read_insights(write(tmp_path, incidents())).findings}
+    assert "was-ill" not in {
+        finding.subject for finding in read_insights(write(tmp_path, rows_with_problems())).findings
+    }
 
 
 def test_advice_says_that_a_group_has_no_members() -> None:
@@ -65,7 +67,7 @@ def test_advice_says_that_a_group_has_no_members() -> None:
 
 
 def test_unused_groups_have_no_further_findings(tmp_path: Path) -> None:
-    rows = incidents()
+    rows = rows_with_problems()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
     found = read_insights(write(tmp_path, rows))
@@ -237,7 +239,7 @@ def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
 
 
 def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
-    write(write(tmp_path, incidents()), incidents())
+    write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
     assert done["gold/lag"] == "compacted 2 files into 1"
@@ -265,7 +267,7 @@ def test_lag_history_is_interrupted_where_polls_are_missing(tmp_path: Path) -> N
 
 
 def test_all_gold_tables_can_be_read(tmp_path: Path) -> None:
-    gold = Gold(write(tmp_path, incidents()))
+    gold = Gold(write(tmp_path, rows_with_problems()))
     for table in GOLD:
         assert set(gold.rows(table)[0]) == set(table.names)
 

@@ -20,7 +20,7 @@ from kgtui.insights.report import MAX_ID_LENGTH, MAX_PLOTTED_GROUPS, Episode, Re
 from kgtui.insights.report_plots import Bar, plot_episodes, plot_lag_history, thin_out
 from kgtui.lake.schemas.gold import HEALTH
 from kgtui.model.timeline import LagHistory
-from tests.unit.insights.gold_rows import HOUR, NOW, incidents, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ def read(report: Report) -> Reader:
 
 @pytest.fixture
 def report(tmp_path: Path) -> Report:
-    return build_report(write(tmp_path, incidents()), MADE)
+    return build_report(write(tmp_path, rows_with_problems()), MADE)
 
 
 def test_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
@@ -148,7 +148,7 @@ def test_long_ids_are_shortened() -> None:
 
 
 def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
-    rows = incidents()
+    rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
         row(HEALTH, group="was-ill", window_start=NOW - back * HOUR, status="ERR", worst=worst, affected=1, lag=back,
@@ -168,7 +168,7 @@ def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
 
 
 def test_interval_limits_plots_and_episodes(tmp_path: Path) -> None:
-    lake = write(tmp_path, incidents())
+    lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
     assert made.lag_histories["pay"].minutes[0] == since
