@@ -16,7 +16,7 @@ import pytest
 from kgtui.cli import main
 from kgtui.lake.schemas.gold import HEALTH, LAG
 from tests.e2e.browser import Browser, top_left_color
-from tests.unit.insights.gold_rows import NOW, incidents, lag_rows, row, write
+from tests.unit.insights.gold_rows import NOW, lag_rows, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def browser(tmp_path: Path) -> Browser:
 
 def report_page(tmp_path: Path, *groups: str) -> Path:
     """Write a report with one incident of each kind and a stopped group for each id of `groups`; return its path."""
-    rows = incidents()
+    rows = rows_with_problems()
     for name in groups:
         bad = {"window_start": NOW, "status": "ERR", "worst": "STOP", "affected": 1, "lag": 7, "bad_since": NOW}
         rows[HEALTH] += [row(HEALTH, group=name, **bad), row(HEALTH, group=name, topic=name, partition=0, **bad)]

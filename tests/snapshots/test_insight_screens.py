@@ -22,7 +22,7 @@ from kgtui.tui.text import DisplaySettings
 from tests.pilot.app_driver import HOSTILE, sample_snapshot, session_of, settled, until
 from tests.pilot.history import sample_history
 from tests.pilot.scripted_monitor import ScriptedMonitor, snapshot_of
-from tests.unit.insights.gold_rows import HOUR, NOW, incidents, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -78,7 +78,7 @@ def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> No
     first. For the first finding, the screen shows the description with a command, a plot of lag and rates with a
     vertical line where the problem began, and the partitions of its evidence.
     """
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights())
+    assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
 
 def test_insights_on_80_by_24(snap_compare: Compare) -> None:
@@ -86,7 +86,7 @@ def test_insights_on_80_by_24(snap_compare: Compare) -> None:
 
     Below it are only the description and the plot, without the evidence.
     """
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights())
+    assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
@@ -95,7 +95,9 @@ def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
     Its evidence replaces the plot and shows the name of every column.
     """
     presses = ("down", "down", "down", "down", "l")
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(80, 24), run_before=open_insights(*presses))
+    assert snap_compare(
+        app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights(*presses)
+    )
 
 
 def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
@@ -104,7 +106,9 @@ def test_insights_with_marked_unused_groups(snap_compare: Compare) -> None:
     One of them is about several groups, and the evidence has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
-    assert snap_compare(app_on_findings(incidents()), terminal_size=(120, 40), run_before=open_insights(*presses))
+    assert snap_compare(
+        app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights(*presses)
+    )
 
 
 def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -> None:
@@ -118,7 +122,7 @@ def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -
         for name in HOSTILE
         if name
     ]
-    app = app_on_findings(incidents() | {CLEANUP: unused})
+    app = app_on_findings(rows_with_problems() | {CLEANUP: unused})
     for table in (CHURN, BASELINE):
         (Path("prod") / table.layer / table.name).rename(table.name)
     assert snap_compare(app, terminal_size=(100, 34), run_before=open_insights("end", "up", "up"))
@@ -126,7 +130,7 @@ def test_insights_with_missing_tables_and_escaped_names(snap_compare: Compare) -
 
 def test_insights_in_ascii_mode(snap_compare: Compare) -> None:
     """The screen contains only ASCII characters, except for the frame."""
-    app = app_on_findings(incidents(), ascii=True)
+    app = app_on_findings(rows_with_problems(), ascii=True)
     assert snap_compare(app, terminal_size=(80, 24), run_before=open_insights("end"))
 
 

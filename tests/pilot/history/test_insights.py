@@ -22,7 +22,7 @@ from tests.pilot.app_driver import HOSTILE, app_on, main_screen, rows, screen_te
 from tests.pilot.app_driver import until as shell_until
 from tests.pilot.scripted_monitor import snapshot_of
 from tests.scripted import ScriptedAdmin
-from tests.unit.insights.gold_rows import HOUR, NOW, incidents, lag_rows, row, write
+from tests.unit.insights.gold_rows import HOUR, NOW, lag_rows, row, rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a lake with one finding of each kind, and set the environment variable KGTUI_LAKE to its path."""
-    path = write(tmp_path / "prod", incidents())
+    path = write(tmp_path / "prod", rows_with_problems())
     monkeypatch.setenv("KGTUI_LAKE", str(path))
     return path
 
@@ -211,7 +211,7 @@ async def test_missing_tables_are_listed_with_the_command_to_run(
 
     Without the warning, users might think that the cluster has no such problems.
     """
-    path = write(tmp_path / "prod", incidents())
+    path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
     monkeypatch.chdir(tmp_path)

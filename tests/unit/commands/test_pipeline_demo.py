@@ -12,7 +12,7 @@ from kgtui.commands import pipeline_demo
 from kgtui.commands.pipeline_demo import DemoHistory, newest_poll_time, record_history
 from kgtui.errors import UsageError
 from kgtui.history import RecordingReader
-from tests.unit.insights.gold_rows import incidents, write
+from tests.unit.insights.gold_rows import rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +82,7 @@ def test_demo_runs_the_pipeline_and_prints_findings(
         return command
 
     def write_gold_tables(_command: list[str]) -> int:
-        write(lake, incidents())
+        write(lake, rows_with_problems())
         return 0
 
     monkeypatch.setattr(pipeline_demo, "_record", skip_recording)

@@ -10,7 +10,7 @@ import pytest
 
 from kgtui.cli import main
 from kgtui.lake.folder import LakeFolder
-from tests.unit.insights.gold_rows import incidents, write
+from tests.unit.insights.gold_rows import rows_with_problems, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    return write(tmp_path / "lake", incidents())
+    return write(tmp_path / "lake", rows_with_problems())
 
 
 def test_page_is_written_with_mode_0600(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
