@@ -106,7 +106,8 @@ def read_backup(path: Path) -> Backup:
     header = rows[0]
     if not isinstance(header.get("schema"), int) or header["schema"] > SCHEMA:
         raise UsageError(
-            f"{path} has schema version {header.get('schema')!r}, but kgtui reads up to {SCHEMA}; upgrade kgtui"
+            f"{path} has schema version {header.get('schema')!r}, but this kgtui reads versions up to {SCHEMA}. "
+            "Upgrade kgtui."
         )
     body = tuple(row for row in rows[1:] if row.get("kind") != "end")
     complete = rows[-1].get("kind") == "end" and rows[-1].get("rows") == len(body)

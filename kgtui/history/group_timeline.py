@@ -68,8 +68,8 @@ def faults_of(faults: pa.Table, group: str) -> pa.Table:
 
     names = faults["group"].cast(pa.string())
     offsets = pc.is_in(faults["scope"].cast(pa.string()), pa.array(["cluster", "broker", "offsets"]))
-    ours = pc.or_(pc.is_null(names), pc.fill_null(pc.equal(names, group), False))
-    return faults.filter(pc.and_(offsets, ours))
+    may_concern_group = pc.or_(pc.is_null(names), pc.fill_null(pc.equal(names, group), False))
+    return faults.filter(pc.and_(offsets, may_concern_group))
 
 
 def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[float]]:
@@ -296,7 +296,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     written, read = (pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position))
     return {
-        # The log end offset decreases only if the topic was deleted and created again. It is then unknown how many
+        # The log end offset decreases if the topic was deleted and created again. It is then unknown how many
         # records were written.
         "written": pc.if_else(pc.less(written, 0), nothing, written),
         "read": pc.if_else(pc.less(read, 0), nothing, read),

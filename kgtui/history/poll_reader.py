@@ -70,13 +70,13 @@ def read_polls(
     Raises:
         LakeError: rows cannot be read.
     """
-    for keyframe, some in groupby(polls, lambda poll: poll.keyframe):
-        polls_of_keyframe = list(some)
-        walk = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
+    for keyframe, polls_ in groupby(polls, lambda poll: poll.keyframe):
+        polls_of_keyframe = list(polls_)
+        states = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
         for poll in recording.polls(keyframe / 1000, polls_of_keyframe[-1].at):
-            walk.go_to(poll)
+            states.go_to(poll)
             if poll.ms >= polls_of_keyframe[0].ms:
-                yield walk.read_at(poll)
+                yield states.read_at(poll)
 
 
 class _GroupStates:
@@ -86,9 +86,9 @@ class _GroupStates:
         names = [escape_surrogates(group) for group in groups]
         self._tables = {
             table.name: _RowsByPoll(
-                recording.rows_of(table, _columns(table), keyframe, until), None if everyone else names
+                recording.rows_of(table, _columns(table), keyframe, until), None if all_groups else names
             )
-            for table, everyone in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
+            for table, all_groups in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
         }
         self._listed: dict[str, RowValues] = {}
         self._members: defaultdict[str, dict[str, Member]] = defaultdict(dict)
@@ -162,8 +162,8 @@ class _GroupStates:
                     None if scope == "offsets" else read.offsets,
                     read.fault or fault,
                 )
-        others = tuple(fault for _, fault in self._faults.values() if fault.group is None)
-        return PollRead(poll, reads, others)
+        without_group = tuple(fault for _, fault in self._faults.values() if fault.group is None)
+        return PollRead(poll, reads, without_group)
 
 
 class _RowsByPoll:
@@ -180,8 +180,8 @@ class _RowsByPoll:
         table = to_one_chunk(table)
         if groups is not None and table.num_rows:
             names = table["group"].chunk(0)
-            ours = pc.is_in(names.dictionary, pa.array(groups, pa.string()))
-            table = table.filter(ours.take(names.indices))
+            matches = pc.is_in(names.dictionary, pa.array(groups, pa.string()))
+            table = table.filter(matches.take(names.indices))
         self._rows = table.take(pc.sort_indices(table["poll"])).combine_chunks()
         self._spans: dict[int, tuple[int, int]] = {}
         start = 0
@@ -196,8 +196,8 @@ class _RowsByPoll:
         """Yield the rows of a poll, without column `poll`."""
         start, stop = self._spans.get(poll, (0, 0))
         if start < stop:
-            some = self._rows.slice(start, stop - start)
-            yield from zip(*(to_values(column) for column in some.columns), strict=True)
+            rows_ = self._rows.slice(start, stop - start)
+            yield from zip(*(to_values(column) for column in rows_.columns), strict=True)
 
 
 def _columns(table: Table) -> list[str]:

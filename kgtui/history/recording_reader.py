@@ -291,7 +291,7 @@ The rows lack the key columns and `described_at`. The row in table `groups` is N
 
 ABSENT: GroupState = (None, frozenset())
 
-_ASIDE = frozenset({"day", "keyframe", "poll", "gone", "described_at"})
+_NOT_COMPARED = frozenset({"day", "keyframe", "poll", "gone", "described_at"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +344,6 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 def _by_poll(rows: pa.Table) -> dict[int, list[tuple[bool, object, str]]]:
     found: dict[int, list[tuple[bool, object, str]]] = defaultdict(list)
     for group_row in rows.to_pylist():
-        value: tuple[Any, ...] = tuple(group_row[name] for name in rows.column_names if name not in _ASIDE)
+        value: tuple[Any, ...] = tuple(group_row[name] for name in rows.column_names if name not in _NOT_COMPARED)
         found[group_row["poll"]].append((group_row["gone"], value, group_row.get("member_id", "")))
     return found

@@ -81,8 +81,8 @@ class MonitorOptions:
             very many groups.
         sweep_batch: number of groups that the sweep reads with one request.
         sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds.
-        publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only the sweep has
-            new data.
+        publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only summaries of
+            the sweep or health verdicts have changed.
         settle_time: time for which the view must not have changed before groups that came into view are read, in
             seconds.
         metadata_interval: seconds between two reads of the cluster's metadata.

@@ -15,7 +15,7 @@ RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
 _DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
 _TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
-_PARTITION = Column("partition", "int", "partition; null in rows about the whole group")
+_PARTITION = Column("partition", "int", "number of the partition; null in rows about the whole group")
 _SOURCE = Column(
     "source",
     "string",

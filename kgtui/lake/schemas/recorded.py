@@ -130,14 +130,14 @@ PARTITIONS = _table(
     Column("lag", "long", "lag of a share partition as reported by the broker (KIP-1226); null if it reports no lag"),
     Column("leader_epoch", "int", "leader epoch of the committed offset or share-partition start offset"),
     Column("metadata", "string", "metadata of the committed offset"),
-    Column("error", "int", "Kafka error code of the read of the offset, 0 if it succeeded"),
+    Column("error", "int", "Kafka error code of reading the offset; 0 if the offset was read"),
     Column("message", "string", "error message if the offset could not be read; null if the broker sent no message"),
     Column("log_start", "long", "log start offset; null if unknown"),
     Column("log_end", "long", "log end offset; null if unknown"),
     Column(
         "log_error",
         "int",
-        "Kafka error code of the read of log start and log end offset, 0 if it succeeded; null if they were not read",
+        "Kafka error code of reading the log start and log end offsets; 0 if they were read, null without a response",
     ),
     Column("owner", "string", "member id of the owner; null if unknown"),
 )

@@ -138,7 +138,7 @@ def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
     newer.write_text(json.dumps(header | {"schema": 2}))
     (folder.backups / "b-none.jsonl").write_text("{}\n[1]\n")
     (folder.backups / "c-bytes.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="schema version 2, but kgtui reads up to 1"):
+    with pytest.raises(UsageError, match="schema version 2, but this kgtui reads versions up to 1"):
         read_backup(newer)
     found, faults = list_backups(folder)
     assert [backup.group for backup in found] == ["g"]
@@ -150,7 +150,7 @@ async def test_backup_and_intent_are_on_disk_before_the_request(
 ) -> None:
     """When the request is sent, the backup and the intent are on disk. The outcome is written later."""
     steps: list[str] = []
-    fsync, asked = os.fsync, admin._record_call
+    fsync, record_call = os.fsync, admin._record_call
 
     def flush(file: int) -> None:
         steps.append(os.path.basename(os.readlink(f"/proc/self/fd/{file}")))
@@ -158,7 +158,7 @@ async def test_backup_and_intent_are_on_disk_before_the_request(
 
     async def watch(name: str, groups: Iterable[str] = ()) -> None:
         steps.append(name)
-        await asked(name, groups)
+        await record_call(name, groups)
 
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])

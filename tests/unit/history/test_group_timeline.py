@@ -55,7 +55,7 @@ def test_timeline_agrees_with_the_state_at_each_poll(
                 timeline.change_point_at(poll.at),
                 state.description(group),
             )
-            assert known(timeline.lag[index]) == (lag if lag is None else float(lag % 2**64))
+            assert none_if_nan(timeline.lag[index]) == (lag if lag is None else float(lag % 2**64))
             assert change_point is not None
             assert change_point.state == state.listings[group].state
             epochs = (None, None) if description is None else (description.group_epoch, description.assignment_epoch)
@@ -66,7 +66,7 @@ def test_timeline_agrees_with_the_state_at_each_poll(
                 assert (set(came.joined), set(came.left)) == (now - before, before - now) if came else before == now
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """Return a number; None if it is NaN, which stands for an unknown number."""
     return None if math.isnan(value) else value
 
@@ -82,8 +82,8 @@ def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None
     timeline = lake.group_timeline("pay", at(0), at(2))
     assert list(timeline.lag) == [50, 80, 80]
     assert list(timeline.members) == [1, 1, 1]
-    assert [known(rate) for rate in timeline.written] == [None, 5.0, 0.0]
-    assert [known(rate) for rate in timeline.read] == [None, 2.0, 0.0]
+    assert [none_if_nan(rate) for rate in timeline.written] == [None, 5.0, 0.0]
+    assert [none_if_nan(rate) for rate in timeline.read] == [None, 2.0, 0.0]
     poll = lake.group_timeline("pay", at(1), at(1))
     assert [list(column) for column in (poll.lag, poll.read)] == [
         [80], [2.0],
@@ -97,7 +97,7 @@ def test_timeline_reports_a_gap_and_has_no_rate_after_it(tmp_path: Path) -> None
     recording.poll(poll_of(900, end=950), START + 500_000, keyframe=True, gap="recorder killed")
     recording.flush()
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(50))
-    assert [known(rate) for rate in timeline.read] == [None, 0.0, None]
+    assert [none_if_nan(rate) for rate in timeline.read] == [None, 0.0, None]
     assert timeline.gaps == ((at(1), at(50), "recorder killed"),)
     assert timeline.change_point_at(at(20)) is None
     assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
@@ -114,7 +114,7 @@ def test_timeline_reports_changed_members_owners_and_rewound_offsets(tmp_path: P
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(3))
     _, reassigned, rewound, gone = timeline.changes
     assert (reassigned.now.joined, reassigned.now.left, reassigned.now.moved) == (("m-2",), ("m-1",), 1)
-    assert (rewound.now.rewound, known(timeline.read[2])) == (60, None)
+    assert (rewound.now.rewound, none_if_nan(timeline.read[2])) == (60, None)
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
@@ -144,7 +144,7 @@ def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
     faults = [(), (silent,), (), (other,), (own,), ()]
     write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(5))
-    assert [known(rate) for rate in timeline.read] == [None, None, None, 2.0, None, None]
+    assert [none_if_nan(rate) for rate in timeline.read] == [None, None, None, 2.0, None, None]
     assert list(timeline.lag) == [400] * 6
 
 

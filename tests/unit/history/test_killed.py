@@ -63,12 +63,12 @@ def polls_in(lake: Path) -> int:
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
     """Start a recorder, kill it and check the lake, and repeat this with the same lake."""
-    dice, polls = random.Random(seed), 0
+    rng, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)
         try:
             wait_for_polls(lake, polls, process)
-            time.sleep(dice.uniform(0.0, 1.6))
+            time.sleep(rng.uniform(0.0, 1.6))
         finally:
             process.kill()
         killed = time.time()
@@ -77,7 +77,7 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         found = RecordingReader(lake)
         check_polls(lake)
         assert killed - found.last.at < FLUSH + SLACK
-        for poll in (found.first, found.last, dice.choice(found.polls())):
+        for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100
         gaps = [poll.gap for poll in found.polls() if poll.gap]
         assert gaps == ["the recording begins"] + ["recorder killed"] * run

@@ -109,22 +109,24 @@ faults = st.builds(Fault, st.sampled_from(["NO_ANSWER", "GROUP_AUTHORIZATION_FAI
 @st.composite
 def commits(draw: st.DrawFn) -> tuple[CommittedOffset, ...]:
     """Draw the committed offsets of one group, sorted by topic and partition."""
-    places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "t\udcff", "名"]), st.integers(0, 3)), max_size=4)))
+    partitions = sorted(
+        draw(st.sets(st.tuples(st.sampled_from(["t", "t\udcff", "名"]), st.integers(0, 3)), max_size=4))
+    )
     return tuple(
         CommittedOffset(
             *tp, draw(st.none() | longs), draw(st.none() | ints), draw(texts), draw(st.sampled_from([0, 29]))
         )
-        for tp in places
+        for tp in partitions
     )
 
 
 @st.composite
 def shares(draw: st.DrawFn) -> tuple[ShareOffset, ...]:
     """Draw the share offsets of one group, sorted by topic and partition."""
-    places = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "s"]), st.integers(0, 3)), max_size=3)))
+    partitions = sorted(draw(st.sets(st.tuples(st.sampled_from(["t", "s"]), st.integers(0, 3)), max_size=3)))
     return tuple(
         ShareOffset(*tp, draw(st.none() | longs), draw(st.none() | ints), draw(st.none() | longs), 0, draw(texts))
-        for tp in places
+        for tp in partitions
     )
 
 
@@ -138,11 +140,11 @@ def polls(draw: st.DrawFn) -> PollResult:
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}
     share = {group: draw(shares()) for group in listed if group not in committed and draw(st.booleans())}
-    places = {(row.topic, row.partition) for some in committed.values() for row in some}
-    places |= {(row.topic, row.partition) for some in share.values() for row in some}
+    partitions = {(row.topic, row.partition) for offsets in committed.values() for row in offsets}
+    partitions |= {(row.topic, row.partition) for offsets in share.values() for row in offsets}
     failed = draw(st.lists(faults, max_size=1))
     return PollResult(
         listed, described, committed, share,
-        {tp: draw(logs) for tp in sorted(places) if draw(st.integers(0, 3))},
+        {tp: draw(logs) for tp in sorted(partitions) if draw(st.integers(0, 3))},
         tuple(("describe", fault) for fault in failed),
     )  # fmt: skip

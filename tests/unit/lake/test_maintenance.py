@@ -16,7 +16,7 @@ import pytest
 
 from kgtui.errors import LakeError
 from kgtui.history import RecordingReader
-from kgtui.lake import maintenance as upkeep
+from kgtui.lake import maintenance
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.lock import RecorderLock, current_holder
@@ -46,8 +46,8 @@ def lake(tmp_path: Path) -> Path:
     return path
 
 
-def by_table(path: Path) -> dict[str, upkeep.TableStatus]:
-    return {one.table.title: one for one in upkeep.status(path).tables}
+def by_table(path: Path) -> dict[str, maintenance.TableStatus]:
+    return {one.table.title: one for one in maintenance.status(path).tables}
 
 
 def test_status_shows_contents_of_every_table(lake: Path) -> None:
@@ -60,14 +60,14 @@ def test_status_shows_contents_of_every_table(lake: Path) -> None:
     assert (gold.rows, gold.files, gold.version) == (6, 6, 1)
     assert gold.written is not None
     assert abs(gold.written - datetime.now(UTC).timestamp()) < 60
-    assert 0 < gold.bytes < found["gold/lag"].disk < upkeep.status(lake).disk
+    assert 0 < gold.bytes < found["gold/lag"].disk < maintenance.status(lake).disk
 
 
 def test_status_of_an_empty_table_has_no_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
-    held = by_table(lake)["gold/cleanup"].contents
-    assert held is not None
-    assert (held.rows, held.first, held.last) == (0, None, None)
+    contents = by_table(lake)["gold/cleanup"].contents
+    assert contents is not None
+    assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
 def test_damaged_table_does_not_affect_other_tables(lake: Path) -> None:
@@ -77,16 +77,16 @@ def test_damaged_table_does_not_affect_other_tables(lake: Path) -> None:
     assert found["gold/lag"].contents is None
     assert found["gold/lag"].error
     assert found["recorded/polls"].contents is not None
-    done = {one.table: one for one in upkeep.optimize(lake)}
+    done = {one.table: one for one in maintenance.optimize(lake)}
     assert done["gold/lag"].error
     assert not done["recorded"].error
 
 
 def test_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     for work in (
-        upkeep.status,
-        lambda path: list(upkeep.optimize(path)),
-        lambda path: list(upkeep.prune(path, KeepRules(1))),
+        maintenance.status,
+        lambda path: list(maintenance.optimize(path)),
+        lambda path: list(maintenance.prune(path, KeepRules(1))),
     ):
         with pytest.raises(LakeError, match="is not a lake"):
             work(tmp_path)
@@ -96,7 +96,7 @@ def test_maintenance_refuses_a_newer_lake(lake: Path) -> None:
     marker = lake / "lake.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
     with pytest.raises(LakeError, match="newer kgtui"):
-        upkeep.status(lake)
+        maintenance.status(lake)
 
 
 def test_optimize_leaves_all_polls_unchanged(lake: Path) -> None:
@@ -105,7 +105,7 @@ def test_optimize_leaves_all_polls_unchanged(lake: Path) -> None:
         return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
 
     before = moments()
-    done = {one.table: one for one in upkeep.optimize(lake)}
+    done = {one.table: one for one in maintenance.optimize(lake)}
     assert "compacted" in done["recorded"].what
     assert done["gold/lag"].what == "compacted 6 files into 3"
     assert moments() == before
@@ -113,7 +113,7 @@ def test_optimize_leaves_all_polls_unchanged(lake: Path) -> None:
     assert after["recorded/polls"].contents is not None
     assert after["recorded/polls"].contents.files == 3
     assert list((lake / "gold/lag/_delta_log").glob("*.checkpoint.parquet"))
-    again = {one.table: one for one in upkeep.optimize(lake)}
+    again = {one.table: one for one in maintenance.optimize(lake)}
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
@@ -126,14 +126,14 @@ def test_optimize_skips_tables_that_a_recorder_writes(lake: Path) -> None:
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert str(process.pid) in str(upkeep.status(lake).recorder)
-        done = {one.table: one for one in upkeep.optimize(lake)}
+        assert str(process.pid) in str(maintenance.status(lake).recorder)
+        done = {one.table: one for one in maintenance.optimize(lake)}
         assert f"process {process.pid}" in done["recorded"].what
         assert done["gold/lag"].what == "compacted 6 files into 3"
     finally:
         process.kill()
         process.communicate()
-    assert upkeep.status(lake).recorder is None
+    assert maintenance.status(lake).recorder is None
 
 
 def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
@@ -141,7 +141,7 @@ def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
     assert current_holder(path) is None
-    assert list(upkeep.optimize(lake))
+    assert list(maintenance.optimize(lake))
     lock = RecorderLock(path)
     lock.take()
     assert lock.crashed_holder is not None
@@ -159,25 +159,25 @@ def test_status_shows_a_live_recorder_on_another_machine(tmp_path: Path) -> None
 
 
 def test_prune_deletes_whole_days(lake: Path) -> None:
-    done = {one.table: one for one in upkeep.prune(lake, KeepRules(2), now=NOW)}
+    done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
     assert len(read.polls()) == 4
     assert read.first.at == (START + DAY) / 1000
-    held = by_table(lake)["gold/lag"].contents
-    assert held is not None
-    assert (held.rows, held.first) == (4, date(2026, 11, 22))
-    assert "no rows before" in next(upkeep.prune(lake, KeepRules(2), now=NOW)).what
+    contents = by_table(lake)["gold/lag"].contents
+    assert contents is not None
+    assert (contents.rows, contents.first) == (4, date(2026, 11, 22))
+    assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
 def test_prune_starts_with_polls(lake: Path) -> None:
     """If pruning is interrupted, readers ignore the remaining rows, because their polls are no longer in `polls`."""
-    assert next(upkeep.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
+    assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
 def test_dry_run_deletes_nothing(lake: Path) -> None:
     before = by_table(lake)
-    done = list(upkeep.prune(lake, KeepRules(1), now=NOW, dry_run=True))
+    done = list(maintenance.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.startswith("would delete") for one in done)
     assert {name: replace(one, disk=0) for name, one in by_table(lake).items()} == {
         name: replace(one, disk=0) for name, one in before.items()
@@ -186,21 +186,21 @@ def test_dry_run_deletes_nothing(lake: Path) -> None:
 
 def test_keep_rule_of_a_table_overrides_layer_and_default(lake: Path) -> None:
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
-    assert list(upkeep.prune(lake, keep, now=NOW)) == []
-    done = list(upkeep.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
+    assert list(maintenance.prune(lake, keep, now=NOW)) == []
+    done = list(maintenance.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
     assert [one.table for one in done] == ["gold/lag"]
 
 
 def test_prune_skips_tables_that_are_not_divided_into_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
-    done = {one.table: one for one in upkeep.prune(lake, KeepRules(1), now=NOW)}
+    done = {one.table: one for one in maintenance.prune(lake, KeepRules(1), now=NOW)}
     assert "not divided into days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
 def test_keep_rule_with_an_invalid_name_is_refused(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
-        list(upkeep.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
+        list(maintenance.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 
 
 def _dead_pid() -> int:

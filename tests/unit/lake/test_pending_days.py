@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to a table. Its other columns are null, or empty where null is not allowed."""
+    """Append one row per day to a table. All other columns are null, or empty where null is not allowed."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
@@ -104,9 +104,9 @@ def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
 
 def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
-    memory = folder.path / "_checkpoints" / "gold.json"
-    assert memory.stat().st_mode & 0o077 == 0
-    memory.write_text("{")
+    state_file = folder.path / "_checkpoints" / "gold.json"
+    assert state_file.stat().st_mode & 0o077 == 0
+    state_file.write_text("{")
     assert pending_days(folder).days == (FIRST, SECOND)
 
 

@@ -66,12 +66,12 @@ def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
 def test_newer_lake_is_refused_and_not_changed(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     marker = tmp_path / "lake" / MARKER
-    told = json.loads(marker.read_text()) | {"version": VERSION + 1}
-    marker.write_text(json.dumps(told))
+    newer = json.loads(marker.read_text()) | {"version": VERSION + 1}
+    marker.write_text(json.dumps(newer))
     for refusing in (LakeFolder.of(tmp_path / "lake").prepare, lambda: RecordingReader(tmp_path / "lake")):
         with pytest.raises(LakeError, match=f"newer kgtui.*version {VERSION + 1}.*reads versions up to {VERSION}"):
             refusing()
-    assert json.loads(marker.read_text()) == told
+    assert json.loads(marker.read_text()) == newer
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])

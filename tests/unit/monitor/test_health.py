@@ -28,7 +28,7 @@ LISTING = Listing("consumer", "consumer", "Stable", 1)
 T0 = 1_000_000.0
 
 
-class Bench:
+class HealthSetup:
     """A health tier and a retention tier, with a clock that the test sets."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
@@ -77,66 +77,66 @@ class Bench:
 
 
 async def test_the_first_verdict_needs_two_reads() -> None:
-    bench = Bench()
-    bench.take(10, 10)
-    await bench.tier.process_reads()
-    assert not bench.store.health
-    bench.now += 2
-    bench.take(10, 10)
-    await bench.tier.process_reads()
-    assert bench.health().status is Status.OK
-    assert bench.changes == 1
+    setup = HealthSetup()
+    setup.take(10, 10)
+    await setup.tier.process_reads()
+    assert not setup.store.health
+    setup.now += 2
+    setup.take(10, 10)
+    await setup.tier.process_reads()
+    assert setup.health().status is Status.OK
+    assert setup.changes == 1
 
 
-async def test_a_stopped_group_is_in_error() -> None:
-    bench = Bench()
-    await bench.watch(90, position=500)
-    assert bench.health().kind is Status.STOP
-    assert bench.health().seconds >= 60
+async def test_a_stopped_group_has_status_stop() -> None:
+    setup = HealthSetup()
+    await setup.watch(90, position=500)
+    assert setup.health().kind is Status.STOP
+    assert setup.health().seconds >= 60
 
 
 async def test_a_verdict_is_kept_for_ten_seconds() -> None:
-    bench = Bench()
-    await bench.watch(4)
-    first = bench.health()
-    await bench.watch(8)
-    assert bench.health() is first
-    await bench.watch(4)
-    assert bench.health() is not first
+    setup = HealthSetup()
+    await setup.watch(4)
+    first = setup.health()
+    await setup.watch(8)
+    assert setup.health() is first
+    await setup.watch(4)
+    assert setup.health() is not first
 
 
 async def test_no_rate_is_computed_across_a_gap() -> None:
-    bench = Bench()
-    await bench.watch(60, position=500)
-    assert bench.health().trend == pytest.approx(10, abs=0.1)
-    bench.now += 120
-    await bench.watch(4, position=500)
-    assert bench.health().trend is None
-    assert bench.health().kind is Status.STOP
+    setup = HealthSetup()
+    await setup.watch(60, position=500)
+    assert setup.health().trend == pytest.approx(10, abs=0.1)
+    setup.now += 120
+    await setup.watch(4, position=500)
+    assert setup.health().trend is None
+    assert setup.health().kind is Status.STOP
 
 
 async def test_a_long_interval_is_not_a_gap() -> None:
-    bench = Bench()
-    bench.clock.set_interval(60)
+    setup = HealthSetup()
+    setup.clock.set_interval(60)
     for number in range(6):
-        bench.take(500, 1_000 + 600 * number)
-        await bench.tier.process_reads()
-        bench.now += 60
-    assert bench.health().trend == pytest.approx(10)
+        setup.take(500, 1_000 + 600 * number)
+        await setup.tier.process_reads()
+        setup.now += 60
+    assert setup.health().trend == pytest.approx(10)
 
 
 async def test_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
     names = tuple(f"g{number}" for number in range(6))
-    bench = Bench(names, keep=4)
+    setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
-        bench.take(10, 10, group)
-        await bench.tier.process_reads()
-        bench.now += 2
+        setup.take(10, 10, group)
+        await setup.tier.process_reads()
+        setup.now += 2
     for group in names[2:]:
-        bench.take(10, 10, group)
-        await bench.tier.process_reads()
-        bench.now += 2
-    assert bench.store.health.keys() == set(names[2:])
+        setup.take(10, 10, group)
+        await setup.tier.process_reads()
+        setup.now += 2
+    assert setup.store.health.keys() == set(names[2:])
 
 
 async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
@@ -144,12 +144,12 @@ async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(health, "_READS_PER_GROUP", 40_000)
-    bench = Bench()
+    setup = HealthSetup()
     for number in range(40):
-        bench.take(500, 1_000 + number, partitions=1_200)
-        await bench.tier._store_reads()
-        bench.now += 2
-    history = bench.tier._histories["g"]
+        setup.take(500, 1_000 + number, partitions=1_200)
+        await setup.tier._store_reads()
+        setup.now += 2
+    history = setup.tier._histories["g"]
     assert {len(samples) <= 34 for samples in history.samples.values()} == {True}
     turns = 0
 
@@ -160,122 +160,122 @@ async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
             turns += 1
 
     counting = asyncio.create_task(count())
-    await bench.tier.process_reads()
+    await setup.tier.process_reads()
     counting.cancel()
-    assert bench.health().kind is Status.STOP
+    assert setup.health().kind is Status.STOP
     assert turns > 1_000
 
 
 async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("a", "b", "c")
-    bench = Bench(names)
-    bench.tier.set_view("c")
+    setup = HealthSetup(names)
+    setup.tier.set_view("c")
     judged: list[str] = []
-    monkeypatch.setattr(bench.store, "put_health", lambda group, _: judged.append(group))
+    monkeypatch.setattr(setup.store, "put_health", lambda group, _: judged.append(group))
     for _ in range(2):
         for group in names:
-            bench.take(10, 10, group)
-        bench.now += 2
+            setup.take(10, 10, group)
+        setup.now += 2
         for group in names:
-            bench.take(10, 10, group)
-    await bench.tier.process_reads()
+            setup.take(10, 10, group)
+    await setup.tier.process_reads()
     assert judged[0] == "c"
     assert set(judged) == set(names)
 
 
 async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> None:
     names = ("a", "b", "selected")
-    bench = Bench(names)
-    bench.tier.set_view("selected")
-    bench.tier._cpu_credit = -1.0
+    setup = HealthSetup(names)
+    setup.tier.set_view("selected")
+    setup.tier._cpu_credit = -1.0
     for _ in range(2):
         for group in names:
-            bench.take(10, 10, group)
-        await bench.tier.process_reads()
-        bench.now += 2
-    assert set(bench.store.health) == {"selected"}
-    bench.now += 1_000
+            setup.take(10, 10, group)
+        await setup.tier.process_reads()
+        setup.now += 2
+    assert set(setup.store.health) == {"selected"}
+    setup.now += 1_000
     for group in names:
-        bench.take(10, 10, group)
-    await bench.tier.process_reads()
-    assert set(bench.store.health) == set(names)
+        setup.take(10, 10, group)
+    await setup.tier.process_reads()
+    assert set(setup.store.health) == set(names)
 
 
 async def test_a_removed_or_dead_group_has_no_verdict() -> None:
-    bench = Bench(("g", "h"))
+    setup = HealthSetup(("g", "h"))
     for group in ("g", "h"):
-        await bench.watch(6, group=group)
-    assert bench.store.health.keys() == {"g", "h"}
-    bench.take(10, 10, "g", state="Dead")
-    await bench.tier.process_reads()
-    assert bench.store.health.keys() == {"h"}
-    bench.store.drop(1, ["h"])
-    assert "h" not in bench.store.snapshot().health
+        await setup.watch(6, group=group)
+    assert setup.store.health.keys() == {"g", "h"}
+    setup.take(10, 10, "g", state="Dead")
+    await setup.tier.process_reads()
+    assert setup.store.health.keys() == {"h"}
+    setup.store.drop(1, ["h"])
+    assert "h" not in setup.store.snapshot().health
 
 
 async def test_a_failed_read_keeps_the_verdict_and_restarts_rates() -> None:
-    bench = Bench()
-    await bench.watch(30, position=500)
-    before = bench.health()
-    bench.tier.take(ReadResult("g", bench.now, None, None, fault=True))
-    await bench.tier.process_reads()
-    assert bench.health() is before
-    bench.now += 10
-    await bench.watch(2, position=500)
-    assert bench.health().trend is None
-    assert bench.health().failed == 1
+    setup = HealthSetup()
+    await setup.watch(30, position=500)
+    before = setup.health()
+    setup.tier.take(ReadResult("g", setup.now, None, None, fault=True))
+    await setup.tier.process_reads()
+    assert setup.health() is before
+    setup.now += 10
+    await setup.watch(2, position=500)
+    assert setup.health().trend is None
+    assert setup.health().failed == 1
 
 
 async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
-    bench = Bench()
-    await bench.watch(60, position=500)
-    assert bench.health().status is Status.ERR
-    bench.now = T0 - 100
-    bench.take(500, 900)
-    await bench.tier.process_reads()
-    assert not bench.store.snapshot().health
-    bench.now += 10
-    bench.take(500, 900)
-    await bench.tier.process_reads()
-    assert (bench.health().reads, bench.health().seconds, bench.health().status) == (2, 10.0, Status.OK)
+    setup = HealthSetup()
+    await setup.watch(60, position=500)
+    assert setup.health().status is Status.ERR
+    setup.now = T0 - 100
+    setup.take(500, 900)
+    await setup.tier.process_reads()
+    assert not setup.store.snapshot().health
+    setup.now += 10
+    setup.take(500, 900)
+    await setup.tier.process_reads()
+    assert (setup.health().reads, setup.health().seconds, setup.health().status) == (2, 10.0, Status.OK)
 
 
 @pytest.fixture
-async def bench_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    """Return a bench whose retention tier is running, and does not pause before it reads."""
+async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HealthSetup]:
+    """Return a setup whose retention tier is running and does not pause before it reads."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
-    bench = Bench()
-    task = asyncio.create_task(bench.retention.run())
-    yield bench
+    setup = HealthSetup()
+    task = asyncio.create_task(setup.retention.run())
+    yield setup
     task.cancel()
 
 
-async def test_retention_of_topics_and_offsets_is_read(bench_with_retention: Bench) -> None:
-    bench_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
-    await bench_with_retention.watch(20, position=1_000)
-    assert bench_with_retention.health().loss is None
+async def test_retention_of_topics_and_offsets_is_read(setup_with_retention: HealthSetup) -> None:
+    setup_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
+    await setup_with_retention.watch(20, position=1_000)
+    assert setup_with_retention.health().loss is None
     await asyncio.sleep(0.05)
-    await bench_with_retention.watch(100, position=1_000)
-    loss = bench_with_retention.health().loss
+    await setup_with_retention.watch(100, position=1_000)
+    loss = setup_with_retention.health().loss
     assert loss is not None
     assert (loss.basis, loss.at_most) == ("retention", False)
     assert 3450 < loss.seconds < 3600
-    assert bench_with_retention.admin.calls == [("retention", ("t",))]
+    assert setup_with_retention.admin.calls == [("retention", ("t",))]
 
 
-async def test_an_empty_retention_answer_keeps_known_values(bench_with_retention: Bench) -> None:
+async def test_an_empty_retention_answer_keeps_known_values(setup_with_retention: HealthSetup) -> None:
     known = Retention({"t": 3600.0}, 86_400.0)
     for kept in (known, Retention()):
-        bench_with_retention.admin.topic_retention = kept
-        bench_with_retention.retention.want(["t"])
+        setup_with_retention.admin.topic_retention = kept
+        setup_with_retention.retention.want(["t"])
         await asyncio.sleep(0.05)
-        bench_with_retention.now += 700
-    assert len(bench_with_retention.admin.calls) == 2
-    assert bench_with_retention.retention.known == known
+        setup_with_retention.now += 700
+    assert len(setup_with_retention.admin.calls) == 2
+    assert setup_with_retention.retention.known == known
 
 
 async def test_a_partial_retention_answer_keeps_known_values(
-    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
+    setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
@@ -286,39 +286,39 @@ async def test_a_partial_retention_answer_keeps_known_values(
     async def retention(topics: object, *, timeout: float) -> Answer[Retention]:
         return answers.pop(0)
 
-    monkeypatch.setattr(bench_with_retention.admin, "retention", retention)
+    monkeypatch.setattr(setup_with_retention.admin, "retention", retention)
     for known in ({"t": 3600.0, "u": 60.0}, {"t": 3600.0, "u": 120.0}, {"u": 180.0}):
-        bench_with_retention.retention.want(["t", "u"])
+        setup_with_retention.retention.want(["t", "u"])
         await asyncio.sleep(0.05)
-        bench_with_retention.now += 700
-        assert bench_with_retention.retention.known == Retention(known, 86_400.0)
+        setup_with_retention.now += 700
+        assert setup_with_retention.retention.known == Retention(known, 86_400.0)
 
 
 async def test_the_number_of_topics_with_cached_retention_is_limited(
-    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
+    setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.health._RETENTION_TOPICS", 2)
-    bench_with_retention.admin.topic_retention = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
+    setup_with_retention.admin.topic_retention = Retention({"a": 1.0, "b": 2.0, "c": 3.0}, None)
     for topic in "abc":
-        bench_with_retention.retention.want([topic])
+        setup_with_retention.retention.want([topic])
         await asyncio.sleep(0.05)
-    assert bench_with_retention.retention.known == Retention({"b": 2.0, "c": 3.0})
+    assert setup_with_retention.retention.known == Retention({"b": 2.0, "c": 3.0})
 
 
 async def test_forbidden_retention_is_read_again_after_ten_minutes(
-    bench_with_retention: Bench, monkeypatch: pytest.MonkeyPatch
+    setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
-        bench_with_retention.admin.calls.append(("refused", ()))
+        setup_with_retention.admin.calls.append(("refused", ()))
         raise ConnectError("refused", broker=1)
 
-    monkeypatch.setattr(bench_with_retention.admin, "retention", refused)
+    monkeypatch.setattr(setup_with_retention.admin, "retention", refused)
     for seconds in (0, 300, 301):
-        bench_with_retention.now += seconds
-        bench_with_retention.retention.want(["t", "u"])
+        setup_with_retention.now += seconds
+        setup_with_retention.retention.want(["t", "u"])
         await asyncio.sleep(0.05)
-    assert len(bench_with_retention.admin.calls) == 2
-    assert bench_with_retention.retention.known == Retention()
+    assert len(setup_with_retention.admin.calls) == 2
+    assert setup_with_retention.retention.known == Retention()
 
 
 async def test_only_selected_and_visible_groups_get_a_verdict() -> None:

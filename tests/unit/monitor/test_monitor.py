@@ -145,7 +145,7 @@ async def test_groups_that_scroll_past_while_a_key_is_held_are_not_read(admin: S
     assert set(snapshot.details) == {"orders"}
 
 
-async def test_scrolling_reads_only_the_new_groups(admin: ScriptedAdmin) -> None:
+async def test_scrolling_reads_only_groups_that_came_into_view(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -268,7 +268,7 @@ async def test_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_departed_broker_are_removed_after_other_lists(admin: ScriptedAdmin) -> None:
+async def test_groups_of_a_departed_broker_are_removed(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         del admin.brokers[2], admin.groups["billing"]
@@ -276,7 +276,7 @@ async def test_groups_of_a_departed_broker_are_removed_after_other_lists(admin: 
     assert set(snapshot.brokers) == {1, 3}
 
 
-async def test_moving_groups_never_disappear(admin: ScriptedAdmin) -> None:
+async def test_a_group_that_moves_to_another_broker_never_disappears(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         always_there = True

@@ -32,7 +32,7 @@ def test_a_deleted_group_is_removed_after_every_broker_sent_a_list(store: Store)
     assert store.groups.keys() == {"b"}
 
 
-async def test_a_moving_group_is_never_removed(store: Store) -> None:
+async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     assert "a" in store.groups

@@ -36,7 +36,9 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_stored_groups_match_any_sequence_of_lists(few: int, history: list[tuple[int, dict[str, str], bool]]) -> None:
+def test_store_has_the_listed_groups_after_any_sequence_of_lists(
+    few: int, history: list[tuple[int, dict[str, str], bool]]
+) -> None:
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
         store.snapshot()
@@ -111,7 +113,7 @@ async def test_snapshots_share_unchanged_attributes() -> None:
     assert not _changed_ids(after, store.snapshot())
 
 
-async def test_summaries_are_shared_and_read_only() -> None:
+async def test_snapshots_share_read_only_summaries() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -147,7 +149,7 @@ async def test_state_since_is_set_only_if_the_change_was_observed() -> None:
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_a_failed_read_keeps_the_last_value_and_its_fault() -> None:
+async def test_a_failed_read_keeps_the_last_value_and_adds_the_fault() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
@@ -164,7 +166,7 @@ async def test_a_failed_read_keeps_the_last_value_and_its_fault() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_only_details_of_the_newest_groups_are_kept() -> None:
+async def test_only_the_newest_details_are_kept() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
