@@ -49,8 +49,12 @@ def run(args: argparse.Namespace) -> int:
     shown = [{"id": entry.id, "intent": entry.intent, "outcome": entry.outcome} for entry in entries]
     print_result(
         args.format,
-        table=lambda: table(_COLUMNS, [_cells(entry) for entry in entries]),
-        json=lambda: json_bytes({"version": VERSION, "log": str(log), "entries": shown, "damaged_lines": damaged}),
+        {
+            "table": lambda: table(_COLUMNS, [_cells(entry) for entry in entries]),
+            "json": lambda: json_bytes(
+                {"version": VERSION, "log": str(log), "entries": shown, "damaged_lines": damaged}
+            ),
+        },
     )
     if not entries and args.format == "table":
         notify(f"no matching entry in {log}")

@@ -37,10 +37,12 @@ def run(args: argparse.Namespace) -> int:
     found = [backup for backup in found if args.group is None or backup.group == args.group]
     print_result(
         args.format,
-        table=lambda: table(_COLUMNS, [_cells(backup) for backup in found]),
-        json=lambda: json_bytes(
-            {"version": VERSION, "backups": [_summary(backup) for backup in found], "faults": faults}
-        ),
+        {
+            "table": lambda: table(_COLUMNS, [_cells(backup) for backup in found]),
+            "json": lambda: json_bytes(
+                {"version": VERSION, "backups": [_summary(backup) for backup in found], "faults": faults}
+            ),
+        },
     )
     if not found and args.format == "table":
         notify(f"there are no backups in {folder.backups}")
@@ -98,8 +100,12 @@ def _summary(backup: Backup) -> dict[str, Any]:
 def _show(args: argparse.Namespace, backup: Backup) -> int:
     print_result(
         args.format,
-        table=lambda: _text(backup),
-        json=lambda: json_bytes({"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}),
+        {
+            "table": lambda: _text(backup),
+            "json": lambda: json_bytes(
+                {"version": VERSION, **_summary(backup), "header": backup.header, "rows": backup.rows}
+            ),
+        },
     )
     if not backup.complete:
         notify(f"{backup.path} is incomplete, because writing it was interrupted; some offsets are missing")

@@ -61,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui check`."""
     from kgtui.commands.parser import add_format_option, add_lake_options
     from kgtui.model.health.values import DEFAULT_WATCHING
+    from kgtui.output import check_results
 
     add_lake_options(parser)
     add_selection_options(parser)
@@ -70,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on", choices=tuple(FAIL_ON), default="error", help="fail if a verdict is this or worse (error)"
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
-    add_format_option(parser, "table", "json", "csv")
+    add_format_option(parser, *check_results.WRITERS)
     parser.add_argument(
         "--allowed-lag", type=int, default=0, metavar="N", help="a partition with at most N unread records is OK"
     )
@@ -191,12 +192,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
     from kgtui.output import check_results
 
     results, selected = _judge(args, query, selection, watch, retention)
-    print_result(
-        args.format,
-        table=lambda: check_results.as_table(results),
-        json=lambda: check_results.as_json(results),
-        csv=lambda: check_results.as_csv(results),
-    )
+    print_result(args.format, check_results.WRITERS, results)
     _notify_limits(results, selected)
     missing = notify_missing(args, _without_health(query), selection.ids, selection.listed)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)

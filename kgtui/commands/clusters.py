@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `kgtui clusters` and return its exit code."""
     settings = load()
     if settings.clusters or args.format == "json":
-        print_result(args.format, table=lambda: as_text(settings), json=lambda: as_json(settings))
+        print_result(args.format, {"table": as_text, "json": as_json}, settings)
     else:
         notify(f'no cluster is configured; add [clusters.NAME] with bootstrap = "host:port" to {settings.path}')
     return 0

@@ -97,7 +97,7 @@ async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolde
 
 
 def _show(args: argparse.Namespace, text: str, deletion: Plan, results: Results | None) -> None:
-    print_result(args.format, table=lambda: text, json=lambda: json_bytes(_document(deletion, results)))
+    print_result(args.format, {"table": lambda: text, "json": lambda: json_bytes(_document(deletion, results))})
 
 
 def _check_expected(args: argparse.Namespace, matching: int) -> None:

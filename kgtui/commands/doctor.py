@@ -90,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui doctor` and return its exit code, which is 1 if something could not be read."""
     diagnosis = run_async(_run(args))
-    print_result(args.format, table=lambda: as_text(diagnosis), json=lambda: as_json(diagnosis))
+    print_result(args.format, {"table": as_text, "json": as_json}, diagnosis)
     for fault in diagnosis.faults:
         notify(f"{fault.message} [{fault.name}]" + (f" ({fault.advice})" if fault.advice else ""))
     return 1 if diagnosis.faults else 0

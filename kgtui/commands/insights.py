@@ -61,8 +61,10 @@ def run(args: argparse.Namespace) -> int:
     findings = select_findings(found.findings, query, lake)
     print_result(
         args.format,
-        table=lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
-        json=lambda: as_json(found, findings, str(lake)),
+        {
+            "table": lambda: as_text(found, findings, time.time(), evidence=args.evidence, width=terminal_width()),
+            "json": lambda: as_json(found, findings, str(lake)),
+        },
     )
     return report_missing_tables(found)
 

@@ -75,8 +75,10 @@ def _print_status(args: argparse.Namespace) -> int:
     lake = status(args.lake)
     print_result(
         args.format,
-        table=lambda: _as_text(lake, terminal_width()),
-        json=lambda: json_bytes({"version": VERSION, **_lake_object(lake)}),
+        {
+            "table": lambda: _as_text(lake, terminal_width()),
+            "json": lambda: json_bytes({"version": VERSION, **_lake_object(lake)}),
+        },
     )
     unreadable = [table for table in lake.tables if table.error]
     for table in unreadable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import sys
 from asyncio import sleep as pause
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from kgtui.commands.selection import Selection
     from kgtui.model.query import Query
 
-_CLEAR = "\x1b[H\x1b[2J"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui ls`."""
@@ -30,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     add_selection_options(parser)
-    add_format_option(parser, "table", "json", "csv", "wide")
+    add_format_option(parser, *group_list.WRITERS)
     parser.add_argument("--lag", action="store_true", help="add the lag, summed over each group's partitions")
     parser.add_argument("--members", action="store_true", help="add the number of members")
     parser.add_argument(
@@ -74,9 +71,7 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
         return await _print_repeatedly(args, query, admin)
 
 
-async def _print_once(
-    args: argparse.Namespace, query: Query | None, admin: GroupAdmin, *, one_line: bool = False
-) -> int:
+async def _print_once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
     members = args.members or args.format == "wide"
     selection = await select_groups(
         admin, query, groups=args.group, members=members, lag=args.lag, timeout=timeout_of(args)
@@ -88,14 +83,9 @@ async def _print_once(
         selection.faults,
         selection.members,
         selection.lag,
+        repeated=args.watch is not None,
     )
-    wide, clear = args.format == "wide", _CLEAR if args.watch and sys.stdout.isatty() else ""
-    print_result(
-        args.format,
-        table=lambda: clear + group_list.as_table(groups, wide=wide),
-        json=lambda: group_list.as_json(groups, one_line=one_line),
-        csv=lambda: group_list.as_csv(groups),
-    )
+    print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection)
     missing = notify_missing(args, query, selection.ids, selection.listed)
     return 0 if selection.coverage.complete and not selection.faults and not missing else 1
@@ -103,7 +93,7 @@ async def _print_once(
 
 async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
     while True:
-        await _print_once(args, query, admin, one_line=True)
+        await _print_once(args, query, admin)
         await pause(args.watch)
 
 

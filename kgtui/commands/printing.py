@@ -8,19 +8,24 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVarTuple
 
 from kgtui.errors import KgtuiError
 from kgtui.model.text import visible
 from kgtui.output import marks, redirect_to_devnull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
     from typing import Self, TextIO
 
     from kgtui.model.answer import Fault
     from kgtui.output.formats import Format
+
+
+Data = TypeVarTuple("Data")
+
+_CLEAR = "\x1b[H\x1b[2J"
 
 
 def print_text(text: str) -> None:
@@ -46,26 +51,31 @@ def print_bytes(data: bytes) -> None:
 
 def print_result(
     output_format: Format,
-    *,
-    table: Callable[[], str],
-    json: Callable[[], bytes],
-    csv: Callable[[], bytes] | None = None,
+    writers: Mapping[Format, Callable[[*Data], str | bytes]],
+    *data: *Data,
+    clear: bool = False,
 ) -> None:
-    """Print a result in the format of `--format`. Only the function for that format is called.
+    """Print data in the format of `--format`.
 
     Control characters in CSV are escaped if stdout is a terminal, and written unchanged to a file or pipe, because CSV
     itself has no escapes.
+
+    Args:
+        writers: format → function that writes the data in this format, as text or as UTF-8.
+        clear: whether a terminal is cleared before text is printed.
+
+    Raises:
+        KeyError: `writers` has no function for the format.
     """
-    if output_format == "json":
-        print_bytes(json())
-    elif output_format == "csv" and csv is not None:
-        data = csv()
-        if sys.stdout.isatty():
-            lines = data.decode("utf-8", "surrogateescape").split("\n")
-            data = "\n".join(map(visible, lines)).encode()
-        print_bytes(data)
+    result = writers[output_format](*data)
+    terminal = sys.stdout.isatty()
+    if isinstance(result, str):
+        print_text(_CLEAR + result if clear and terminal else result)
+    elif output_format == "csv" and terminal:
+        lines = result.decode("utf-8", "surrogateescape").split("\n")
+        print_bytes("\n".join(map(visible, lines)).encode())
     else:
-        print_text(table())
+        print_bytes(result)
 
 
 def terminal_width() -> int | None:

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_lake_options(parser)
     parser.add_argument("groups", nargs="+", type=group_id, metavar="GROUP", help="id of a group to show")
-    add_format_option(parser, "table", "json", "csv", "wide")
+    add_format_option(parser, *group_details.WRITERS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,13 +52,7 @@ async def _run(args: argparse.Namespace) -> int:
         listed = (await admin.list_groups(timeout=timeout_of(args))).rows if missing else {}
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
-    wide = args.format == "wide"
-    print_result(
-        args.format,
-        table=lambda: "\n".join(group_details.as_text(snapshot, group, wide=wide) for group in found),
-        json=lambda: group_details.as_json(snapshot, found, coverage, faults),
-        csv=lambda: group_details.as_csv(snapshot, found),
-    )
+    print_result(args.format, group_details.WRITERS, snapshot, found, coverage, faults)
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
         absent = fault.group is not None and fault.group in missing and fault.group not in listed

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.fields.group_fields import GroupField
     from kgtui.model.health import EmptyPeriod, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
     from kgtui.model.snapshot import Snapshot
+    from kgtui.output.formats import Format
 
 _STEADY = 0.05
 """A trend of the lag below this, in records/s, is shown as 0."""
@@ -90,6 +91,10 @@ def as_csv(results: CheckResults) -> bytes:
     """Write the verdicts as CSV with a header line; unknown values are empty cells."""
     rows = (tuple(as_object(CSV_FIELDS, results.snapshot, group).values()) for group in results.ids)
     return formats.csv_bytes([field.name for field in CSV_FIELDS], rows)
+
+
+WRITERS: dict[Format, Callable[[CheckResults], str | bytes]] = {"table": as_table, "json": as_json, "csv": as_csv}
+"""Format of `kgtui check` → function that writes the verdicts in this format."""
 
 
 def trend_text(trend: float | None) -> str:

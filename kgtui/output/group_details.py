@@ -13,11 +13,12 @@ from kgtui.output import formats, marks
 from kgtui.output.table import Column, cell_width, columns_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kgtui.model.answer import Coverage, Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.snapshot import Snapshot
+    from kgtui.output.formats import Format
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
@@ -50,6 +51,15 @@ def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
         parts.append(_members_table(reading.value, wide=wide))
     parts += [_partitions_table(snapshot, group, wide=wide), _configs_table(snapshot, group, wide=wide)]
     return "\n".join(part for part in parts if part)
+
+
+WRITERS: dict[Format, Callable[[Snapshot, Sequence[str], Coverage, Sequence[Fault]], str | bytes]] = {
+    "table": lambda snapshot, groups, *_: "\n".join(as_text(snapshot, group) for group in groups),
+    "json": as_json,
+    "csv": lambda snapshot, groups, *_: as_csv(snapshot, groups),
+    "wide": lambda snapshot, groups, *_: "\n".join(as_text(snapshot, group, wide=True) for group in groups),
+}
+"""Format of `kgtui show` → function that writes the groups in this format."""
 
 
 def _header(snapshot: Snapshot, group: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.fields.group_fields import (
@@ -18,11 +19,12 @@ from kgtui.output import marks
 from kgtui.output.table import columns_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kgtui.model.answer import Coverage, Fault
     from kgtui.model.fields.group_fields import GroupField
     from kgtui.model.snapshot import Snapshot
+    from kgtui.output.formats import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class GroupList:
         faults: what could not be read, and why.
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
+        repeated: whether further lists follow, so that each JSON document is written in one line.
     """
 
     snapshot: Snapshot
@@ -44,6 +47,7 @@ class GroupList:
     faults: tuple[Fault, ...] = ()
     members: bool = False
     lag: bool = False
+    repeated: bool = False
 
     def has(self, field: GroupField) -> bool:
         """Return whether the data that the field needs was read."""
@@ -57,7 +61,7 @@ def as_table(groups: GroupList, *, wide: bool = False) -> str:
     return table(columns_of(fields), zip(*(_cells(groups, columns, field) for field in fields), strict=True))
 
 
-def as_json(groups: GroupList, *, one_line: bool = False) -> bytes:
+def as_json(groups: GroupList) -> bytes:
     """Write the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
     from kgtui.output import formats
 
@@ -66,7 +70,7 @@ def as_json(groups: GroupList, *, one_line: bool = False) -> bytes:
     document = formats.document(
         groups.snapshot.cluster, groups.snapshot.taken_at, groups.coverage, objects, groups.faults
     )  # fmt: skip
-    return formats.json_bytes(document, one_line=one_line)
+    return formats.json_bytes(document, one_line=groups.repeated)
 
 
 def as_csv(groups: GroupList) -> bytes:
@@ -74,6 +78,15 @@ def as_csv(groups: GroupList) -> bytes:
     from kgtui.output import formats
 
     return formats.csv_bytes([field.name for field in LISTED], zip(*_data(groups), strict=True))
+
+
+WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
+    "table": as_table,
+    "json": as_json,
+    "csv": as_csv,
+    "wide": partial(as_table, wide=True),
+}
+"""Format of `kgtui ls` → function that writes the groups in this format."""
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:

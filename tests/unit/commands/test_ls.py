@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.commands.printing import print_result
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
@@ -146,6 +147,12 @@ def test_csv_is_escaped_on_a_terminal_only(
     assert "evil\x1b[31m\u202e,classic" in run("ls", "--format", "csv", "evil").out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
+
+
+def test_an_unknown_format_is_an_error_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyError, match="markdown"):
+        print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
+    assert capsys.readouterr().out == ""
 
 
 def test_wide_format_reads_members(run: Callable[..., Completed]) -> None:

@@ -31,11 +31,11 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, 1, "Orders-Share", 
 SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
-def example_group_list(*, members: bool = True, lag: bool = True) -> group_list.GroupList:
+def example_group_list(*, members: bool = True, lag: bool = True, repeated: bool = False) -> group_list.GroupList:
     """Return a list of six groups of several kinds, one of which could not be read."""
     snapshot = mixed_snapshot()
     ids = sorted(snapshot.groups)
-    return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag)
+    return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag, repeated)
 
 
 def described() -> tuple[Snapshot, tuple[Fault, ...]]:
@@ -65,7 +65,7 @@ def incidents() -> bytes:
 
 CASES: dict[str, Callable[[], bytes]] = {
     "ls.json": lambda: group_list.as_json(example_group_list()),
-    "ls-without-lag.json": lambda: group_list.as_json(example_group_list(lag=False), one_line=True),
+    "ls-without-lag.json": lambda: group_list.as_json(example_group_list(lag=False, repeated=True)),
     "ls.csv": lambda: group_list.as_csv(example_group_list()),
     "ls.txt": lambda: group_list.as_table(example_group_list()).encode(),
     "ls-plain.txt": lambda: group_list.as_table(example_group_list(members=False, lag=False)).encode(),
