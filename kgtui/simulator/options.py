@@ -136,7 +136,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kafka-version",
         metavar="V[,V…]",
         default=default.kafka_version,
-        help=f"Kafka release of all brokers, or one release per broker, repeated in a cycle: {', '.join(RANGES)}",
+        help=f"Kafka release of all brokers, or a list with one release per broker; releases: {', '.join(RANGES)}",
     )
     add(
         "--scenario",

@@ -1,6 +1,7 @@
-"""The responses of the demo cluster do not change: they are compared with digests from an earlier release.
+"""The responses of the demo cluster equal digests that were recorded earlier.
 
-Screen snapshots, end-to-end tests and documentation show the demo. After an intended change of the demo, run
+The demo must not change by accident, because screen snapshots, end-to-end tests and the documentation show it. After an
+intended change of the demo, run
 `python -m tests.unit.simulator.test_demo_is_unchanged` to write the digests again.
 """
 
