@@ -96,8 +96,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until cancelled. Errors of the cluster are not raised, but are faults in the snapshots."""
-        # As if a snapshot had just been published: the first snapshot waits for the first lists, because a snapshot
-        # without groups would be useless.
+        # This delays the first snapshot as if another had just been published. Before the first lists have arrived, a
+        # snapshot would contain no groups.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:

@@ -132,7 +132,7 @@ REBALANCES = table(
     Column(
         "record_offset",
         "long",
-        "offset in record_partition of the record with which the epoch or generation began",
+        "offset of the record with which the epoch or generation began, in record_partition",
         nullable=False,
     ),
     _GROUP,

@@ -35,7 +35,7 @@ def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
 LAG = table(
     "gold",
     "lag",
-    "lag and position of a group in one partition or in total, at the last poll of a minute",
+    "lag and offset of a group in one partition, or its total lag, at the last poll of a minute",
     ("group", "topic", "partition", "minute"),
     _DAY,
     _GROUP,
@@ -57,7 +57,8 @@ LAG = table(
     Column(
         "lead",
         "long",
-        "number of records between log start offset and position; for a group, the smallest value of its partitions",
+        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
+        "partitions",
     ),
     Column(
         "lost",
@@ -69,7 +70,7 @@ LAG = table(
     Column(
         "rate_out",
         "double",
-        "records/s read since the previous minute; null after a gap, or if the position decreased",
+        "records/s read since the previous minute; null after a gap, or if the group's offset decreased",
     ),
     Column(
         "time_lag",
@@ -92,8 +93,8 @@ LAG = table(
     Column(
         "partitions",
         "int",
-        "number of partitions with a position or an owner; null if offsets were not read, and in rows about a "
-        "partition",
+        "number of partitions in which the group has an offset or an owner; null if offsets were not read, and in rows "
+        "about a partition",
     ),
     Column(
         "unknown",
@@ -190,8 +191,7 @@ HEALTH = table(
     Column(
         "basis",
         "string",
-        "data from which the status was computed: `observed` (positions that polls saw) or `commits` (commits in "
-        "silver)",
+        "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (commits in silver)",
     ),
     *_covered("the data from which the status was computed"),
 )
@@ -310,7 +310,8 @@ FORECAST = table(
     Column(
         "lead",
         "long",
-        "number of records between log start offset and position; for a group, the smallest value of its partitions",
+        "number of records from the log start offset to the group's offset; for a group, the smallest value of its "
+        "partitions",
     ),
     Column(
         "lost",

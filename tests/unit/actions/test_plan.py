@@ -69,7 +69,7 @@ async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: Scripted
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_plan_has_one_line_per_group_in_order(admin: ScriptedAdmin) -> None:
+async def test_plan_has_one_entry_per_group_in_order(admin: ScriptedAdmin) -> None:
     """An active or missing group does not affect the plan for the other groups."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")

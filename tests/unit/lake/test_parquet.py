@@ -77,7 +77,9 @@ def test_missing_group_is_in_no_block(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_file_with_too_long_group_ids_has_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_with_group_ids_too_long_for_statistics_has_one_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)
