@@ -143,7 +143,7 @@ async def test_a_forbidden_topic_hides_the_whole_description() -> None:
         assert [fault.code for fault in answer.faults] == [29]
 
 
-async def test_a_disabled_group_type_is_not_supported() -> None:
+async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
     """Kafka 4.1 supports ShareGroupDescribe, but returns error 35 for each group while share.version is 0."""
     async with cluster(kafka_version="4.1") as (_, admin):
         shared = list((await admin.list_groups(types=["share"])).rows)
@@ -169,7 +169,7 @@ async def test_a_poll_succeeds_after_a_damaged_response(kind: str) -> None:
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_listing_feed_reports_no_changes_after_a_failed_poll() -> None:
+async def test_a_feed_reports_no_unchanged_group_after_a_failed_poll() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()
