@@ -89,7 +89,7 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups that match the filter at the end of the recording."""
+    """Return the findings about groups whose state at the end of the recording matches the filter."""
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)

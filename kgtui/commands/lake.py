@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the notes at the end of the help."""
     return (
-        "A running recorder compacts and prunes its own tables. Files that optimize or prune has replaced stay on the\n"
+        "A running recorder compacts and prunes its own tables. Files that these commands have replaced stay on the\n"
         "disk for an hour, because other programs may still be reading them."
     )
 

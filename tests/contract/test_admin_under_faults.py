@@ -135,7 +135,7 @@ async def test_only_the_forbidden_group_has_an_authorization_error() -> None:
         assert outcome.fault.code == 30
 
 
-async def test_a_forbidden_topic_hides_the_whole_description() -> None:
+async def test_a_forbidden_topic_hides_the_description_of_the_group() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_topics(["payments.settled"])
         answer = await admin.describe_groups(["payments.ledger"])

@@ -112,7 +112,7 @@ def groups_of_tool(reports: Reports, tool: str) -> set[str]:
     return {g for g, row in reports.listed.items() if row.type == tool.removesuffix("GroupCommand").lower()}
 
 
-def test_lists_have_the_same_groups(reports: Reports) -> None:
+def test_kgtui_lists_the_same_groups_as_kafkas_tools(reports: Reports) -> None:
     live = {group.id for group in reports.live.groups.values()}
     assert live < reports.listed.keys()
     for words, table in reports.tables.items():

@@ -120,7 +120,7 @@ def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[st
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_jaas_configurations_are_parsed_as_by_kafka(kafka_says: list[list[str]], line: str) -> None:
+def test_jaas_configurations_are_parsed_like_in_kafka(kafka_says: list[list[str]], line: str) -> None:
     (theirs,) = [words[2:] for words in kafka_says if words[0] == "jaas" and words[1] == encoded(line)]
     if theirs == ["refused"]:
         with pytest.raises(ConfigError):

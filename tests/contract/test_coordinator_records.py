@@ -53,7 +53,7 @@ def written(live: Live) -> Written:
     return Written(live, raw, records, kafka_coordinator.read((one.key or b"", one.value) for one in raw))
 
 
-def test_every_record_is_decoded_as_by_kafka(written: Written) -> None:
+def test_every_record_is_decoded_like_in_kafka(written: Written) -> None:
     assert len(written.records) == len(written.raw) == len(written.kafkas) > 100
     for raw, record, read in zip(written.raw, written.records, written.kafkas, strict=True):
         assert as_json(record) == read.json, (raw, read.error)

@@ -113,10 +113,10 @@ async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionC
     ).exit_code == 0
 
 
-async def test_a_group_that_was_deleted_meanwhile_is_gone(
+async def test_a_group_deleted_by_somebody_else_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """If somebody else deletes the group before the plan is executed, the plan does not count it as deleted."""
+    """If somebody else deletes the group before the plan is executed, its status is GONE and not DELETED."""
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
     await deletion_cluster.admin.delete_groups(["raced"])

@@ -164,7 +164,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         assert b"\tat " not in ours.err
 
 
-def test_unusual_options_are_accepted_as_by_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_unusual_options_are_accepted_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The server does not exist. If both tools accept the options, both try to connect and report the failure."""
     command_lines = [("--bootstrap-server", NOWHERE, *words) for words in ODD]
     for words, expected in zip(command_lines, run_java(command_lines), strict=True):

@@ -71,7 +71,7 @@ async def test_the_error_lists_every_attempt_with_its_reason() -> None:
     assert caught.value.exit_code == 3
 
 
-async def test_an_early_deadline_reports_the_attempts_so_far() -> None:
+async def test_a_missed_deadline_reports_the_attempts_so_far() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"

@@ -50,7 +50,7 @@ async def test_coordinators_of_listed_groups_are_not_looked_up() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_old_brokers_are_asked_for_one_group_per_request() -> None:
+async def test_old_brokers_get_one_lookup_request_per_group() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
         found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=5)

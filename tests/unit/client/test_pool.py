@@ -315,7 +315,7 @@ async def test_calls_do_not_wait_long_for_a_second_connection_attempt() -> None:
         assert await call_until_answered(pool, node=2)
 
 
-async def test_a_returning_broker_is_called_again() -> None:
+async def test_a_restarted_broker_is_called_again() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         await fake[1].stop()
@@ -376,7 +376,7 @@ async def test_a_connection_cut_within_a_response_is_reported() -> None:
             assert await call_until_answered(pool)
 
 
-async def test_the_error_for_an_unknown_broker_names_it() -> None:
+async def test_the_error_for_an_unknown_broker_names_the_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         with pytest.raises(ConnectError, match="broker 9 is not in the cluster"):
             await pool.call(9, LIST_GROUPS, {}, timeout=5)

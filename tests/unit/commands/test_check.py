@@ -89,7 +89,7 @@ def objects(ran: Completed) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in json.loads(ran.out)["groups"]}
 
 
-def test_bad_groups_are_printed_and_an_error_fails_the_check(run: Callable[..., Completed]) -> None:
+def test_unhealthy_groups_are_printed_and_fail_the_check(run: Callable[..., Completed]) -> None:
     ran = run("check")
     assert (ran.code, ran.err) == (1, "")
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}

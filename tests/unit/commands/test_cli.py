@@ -274,7 +274,7 @@ def test_unknown_option_names_the_help_of_its_command(
     ids=" ".join,
 )
 def test_an_empty_name_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty name comes from an unset variable of a script. With a default, kgtui might act on another cluster."""
+    """A script may pass an unset variable. If kgtui then used the default, it might act on another cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 
@@ -299,7 +299,7 @@ def test_an_empty_filter_matches_all_groups() -> None:
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
-def test_unwritable_stdout_is_one_sentence_and_exit_code_1(command: str, redirection: str, tmp_path: Path) -> None:
+def test_unwritable_stdout_prints_one_sentence_and_exits_with_1(command: str, redirection: str, tmp_path: Path) -> None:
     ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)
     assert ran.returncode == 1
     reason = "No space left on device" if redirection == ">/dev/full" else "Bad file descriptor"

@@ -31,7 +31,7 @@ def company() -> Iterator[SimulatorProcess]:
         yield cluster
 
 
-def test_ls_in_a_process_lists_the_groups(company: SimulatorProcess) -> None:
+def test_ls_in_another_process_lists_the_groups(company: SimulatorProcess) -> None:
     done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)

@@ -157,7 +157,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_bounds_of_all_partitions_are_read() -> None:
+async def test_log_bounds_of_all_partitions_are_read() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}

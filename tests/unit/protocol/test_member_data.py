@@ -62,7 +62,7 @@ def test_an_assignment_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
 
-def test_a_newer_version_is_decoded_as_the_newest_known() -> None:
+def test_a_newer_version_is_decoded_as_the_newest_supported() -> None:
     newest = consumer.encode_subscription(consumer.Subscription(3, ("a",), rack="r"))
     found = consumer.decode_subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
     assert found == consumer.Subscription(9, ("a",), rack="r")
@@ -160,7 +160,7 @@ def test_a_registry_assignment_survives_encoding_and_decoding() -> None:
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_other_registry_implementations_are_decoded() -> None:
+def test_data_of_other_registry_implementations_is_decoded() -> None:
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)

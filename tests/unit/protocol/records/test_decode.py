@@ -210,7 +210,7 @@ def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRe
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
-def test_members_of_a_group_of_consumers_are_decoded() -> None:
+def test_members_of_classic_consumer_groups_are_decoded() -> None:
     subscription = consumer.Subscription(3, ("orders",), rack="eu-1a")
     assigned = (("orders", (0, 2)),)
     record = group_of("consumer", (consumer.encode_subscription(subscription), consumer.encode_assignment(assigned)))
@@ -237,7 +237,7 @@ def test_connect_workers_and_registries_are_decoded() -> None:
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_malformed_member_data_is_none_and_keeps_its_bytes() -> None:
+def test_malformed_member_data_is_none_and_its_bytes_are_kept() -> None:
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))

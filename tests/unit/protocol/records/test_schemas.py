@@ -54,7 +54,7 @@ def test_every_version_has_the_fields_of_kafkas_schema(message: Message) -> None
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_all_versions_of_kafka_are_supported(message: Message) -> None:
+def test_every_version_of_kafkas_schema_is_supported(message: Message) -> None:
     newest = schema(message)["validVersions"].rpartition("-")[2]
     assert (message.low, message.high) == (0, int(newest))
 
