@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Fault, fault_of
-from kgtui.monitor.policy import REMOVAL_GRACE
+from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -108,8 +108,6 @@ class PendingRemovals:
         self._pending = [one for one in self._pending if one not in settled]
         for one in settled:
             self._store.drop(one.node, one.groups)
-            if one.broker_left:
-                self._store.drop_broker(one.node)
 
     def _decided(self, one: PendingRemoval) -> bool:
         """Return whether to remove the groups now, because no list is left for which the removal has to wait."""
@@ -144,6 +142,7 @@ class ListTier:
         self._changed = changed
         self._polls: dict[int, asyncio.Task[None]] = {}
         self._listed: set[int] = set()
+        self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
         # Only one list is stored at a time, so that a key press waits for at most one slice of this work.
@@ -185,13 +184,25 @@ class ListTier:
             self._listed.discard(node)
             self._removals.broker_left(node)
             self._removals.add(node, self._store.coordinated_by(node), cluster.brokers, broker_left=True)
+            gone = Fault("UNREGISTERED", "no longer registered in the cluster", broker=node)
+            self._store.set_broker(node, asked_at=None, fault=gone)
+            self._left_at[node] = self._timer.now()
+        self._drop_brokers()
         for node in cluster.brokers.keys() - self._polls.keys():
+            self._left_at.pop(node, None)
             self._removals.broker_joined(node)
             poll = asyncio.create_task(self._poll_forever(node), name=f"list groups of broker {node}")
             poll.add_done_callback(lambda _: self._wake.set())
             self._polls[node] = poll
         self._changed()
         return True
+
+    def _drop_brokers(self) -> None:
+        """Remove brokers that left the cluster some time ago, and whose groups are all listed by other brokers now."""
+        for node, left_at in list(self._left_at.items()):
+            if self._timer.now() - left_at >= SHOWN_AFTER_LEAVING and not self._store.coordinated_by(node):
+                del self._left_at[node]
+                self._store.drop_broker(node)
 
     async def _poll_forever(self, node: int) -> None:
         feed = self._admin.listing_feed(node)

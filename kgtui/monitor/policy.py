@@ -36,6 +36,12 @@ ABANDON_AFTER = 0.25
 KEY_REPEAT_LIMIT = 1.0
 """Maximum time, in seconds, that reads wait until the view no longer changes, for example while a key is held down."""
 
+SHOWN_AFTER_LEAVING = 60.0
+"""Minimum time for which a broker that has left the cluster still counts as a broker that does not respond, in seconds.
+
+After this time, it is forgotten as soon as its groups are listed by other brokers.
+"""
+
 REMOVAL_GRACE = 10.0
 """Maximum time, in seconds, that a missing group is kept while a broker that may coordinate it does not answer.
 

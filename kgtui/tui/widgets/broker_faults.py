@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 MAX_LINES = 3
-NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED"})
+NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
 """Names of the faults of a broker that did not respond. Any other fault means that it responded with an error."""
 
 

@@ -268,15 +268,39 @@ async def test_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_departed_broker_are_removed(admin: ScriptedAdmin) -> None:
+async def test_groups_of_a_departed_broker_are_removed(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         del admin.brokers[2], admin.groups["billing"]
-        snapshot = await until(monitor, lambda s: "billing" not in s.groups)
-    assert set(snapshot.brokers) == {1, 3}
+        await until(monitor, lambda s: "billing" not in s.groups)
+        await until(monitor, lambda s: set(s.brokers) == {1, 3})
 
 
-async def test_a_group_that_moves_to_another_broker_never_disappears(admin: ScriptedAdmin) -> None:
+async def test_a_departed_broker_counts_as_not_responding_for_a_while(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crashed broker is no longer registered after some seconds. The header must not say that all brokers respond."""
+    monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 1.0)
+    async with watching(admin) as monitor:
+        await until(monitor, lambda s: s.answering == 3)
+        away = admin.brokers.pop(2)
+        snapshot = await until(monitor, lambda s: s.answering == 2)
+        assert set(snapshot.brokers) == {1, 2, 3}
+        fault = snapshot.brokers[2].fault
+        assert fault is not None
+        assert (fault.name, fault.message) == ("UNREGISTERED", "no longer registered in the cluster")
+        admin.brokers[2] = away
+        await until(monitor, lambda s: s.answering == 3)
+        admin.brokers.pop(2)
+        del admin.groups["billing"]
+        await until(monitor, lambda s: set(s.brokers) == {1, 3})
+
+
+async def test_a_group_that_moves_to_another_broker_never_disappears(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         always_there = True
