@@ -1,7 +1,7 @@
 """Schemas of the recorded tables, which contain the changes that each poll found since the previous poll.
 
 Each row has `day` (UTC day, by which the table is partitioned), `poll` (time of the poll in milliseconds since the
-epoch, the key of table `polls`) and `keyframe` (the newest poll up to this one that wrote the complete state).
+epoch, the key of table `polls`) and `keyframe` (the newest poll up to `poll` that wrote the complete state).
 
 To get the state at a poll, take the rows with the same `keyframe` and no later `poll`, keep the newest row of each key,
 and remove the rows whose `gone` is true. Ignore rows whose `poll` is not in table `polls`: a flush appends to `polls`
