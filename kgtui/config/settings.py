@@ -135,7 +135,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml` without the tables of clusters, whose keys may be any Kafka property."""
+    """The contents of `config.toml` without the tables of clusters, which `_cluster` checks."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)

@@ -237,7 +237,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def _evidence(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return evidence with the given columns of the first `MAX_EVIDENCE_ROWS` rows and the number of further rows."""
+    """Return evidence: the given columns of the first `MAX_EVIDENCE_ROWS` rows, and the number of further rows."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 

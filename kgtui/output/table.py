@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Maximum width to which cells are padded. Otherwise a single id of 32,000 characters would make all lines so long."""
+"""Maximum width to which cells are padded. Otherwise one id of 32,000 characters would make every line that long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,7 +333,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers list groups without type and state. Groups with the same listing may then differ in both.
+        # Old brokers do not list types and states, so that groups with the same listing may have different types and
+        # states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

@@ -37,7 +37,7 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Return the result of `health_of`, but yield after each partition, so that other work can be done in between.
+    """Return the result of `health_of`, but yield after each partition, so that other tasks can run.
 
     The read history must not change before the generator ends.
     """

@@ -195,7 +195,7 @@ def test_read_older_than_the_newest_read_is_ignored() -> None:
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)
 
 
-def test_a_group_without_reads_has_empty_health() -> None:
+def test_health_of_a_group_without_reads_is_unknown() -> None:
     health = health_of(watch([None, None]))
     assert (health.reads, health.failed, health.lag, health.state, health.time_lag) == (0, 2, None, None, None)
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
