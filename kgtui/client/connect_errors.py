@@ -322,7 +322,7 @@ async def _answers_in_tls(address: Address, timeout: float) -> bool:
 
 
 def _ambiguous(cause: BaseException | None) -> bool:
-    """Return whether a probe can help to explain this error."""
+    """Return whether the error does not say why the connection failed, so that a probe may find the reason."""
     match cause:
         case ssl.SSLCertVerificationError():
             return False

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # The path of a temporary folder has not been printed yet, so the user could not find and delete the folder.
+        # The user does not know the path of the temporary folder yet, and could not delete the folder.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

@@ -24,7 +24,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in on all connections that kgtui opens to a broker; return the groups that this principal can see."""
+    """Log in with `config` on all connections that kgtui opens; return the groups that the principal may see."""
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)

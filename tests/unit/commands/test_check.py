@@ -385,7 +385,7 @@ def test_cluster_without_groups_passes_the_check(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_terminal_shows_the_duration_and_groups_per_verdict(
+def test_terminal_shows_the_duration_and_group_count_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

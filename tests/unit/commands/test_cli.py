@@ -280,7 +280,7 @@ def test_an_empty_name_is_rejected(words: list[str], capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("name", cli._NAMING_VARIABLES)
-def test_an_empty_variable_is_rejected(
+def test_an_empty_environment_variable_is_rejected(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(name, " ")
