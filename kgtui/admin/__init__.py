@@ -8,10 +8,12 @@ imported on first use, so that a program that needs only the interface does not 
 | module | contents |
 |---|---|
 | `base` | the interface `GroupAdmin` |
-| `reading` | the group reader, which reads descriptions, offsets, log bounds and configs of many groups with few
-requests |
-| `kafka` | the implementation for a Kafka cluster |
-| `listing`, `describing`, `offsets`, `configs` | the requests of that implementation, by subject |
+| `reading` | the group reader: reads descriptions, offsets, log bounds and configs with few requests |
+| `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
+| `listing` | ListGroups, once or repeatedly |
+| `describing` | the describe RPC of each group type |
+| `offsets` | committed offsets, share-partition start offsets, and log start and end offsets |
+| `configs` | configs of groups; retention of topics and of committed offsets |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

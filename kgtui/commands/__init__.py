@@ -5,4 +5,33 @@ also have `epilog()`, the text below their `--help`. `kgtui.commands.parser` lis
 
 The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load what
 only the screen needs.
+
+| module | contents |
+|---|---|
+| `parser` | the list of all commands, and the parser of the command line |
+| `ui` | `kgtui` without a command: the screen on a cluster |
+| `demo` | `kgtui demo`: the screen on a simulated cluster |
+| `replay` | `kgtui replay`: the screen on a recording |
+| `sessions` | opens the sessions of the screen: a cluster, the simulated cluster or a recording |
+| `ls` | `kgtui ls`: the groups that match a filter |
+| `show` | `kgtui show`: everything about one or more groups |
+| `check` | `kgtui check`: health verdicts, live or from a recording |
+| `group_watch` | the repeated reads of `kgtui check` |
+| `delete` | `kgtui delete`: plan, confirmation, deletion and results |
+| `audit` | `kgtui audit`: the audit log |
+| `backups` | `kgtui backups`: the backups that were made before deletions |
+| `kafka_groups` | `kgtui groups`: options and output of `kafka-groups.sh` |
+| `doctor` | `kgtui doctor`: what each broker supports, and the user's permissions |
+| `clusters` | `kgtui clusters`: the configured clusters |
+| `record` | `kgtui record`: records all groups into a lake |
+| `lake` | `kgtui lake`: table sizes, compaction, deletion of old days |
+| `pipeline` | `kgtui pipeline run` and `watch`: silver and gold tables with Spark |
+| `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
+| `insights` | `kgtui insights`: the findings of a lake |
+| `report` | `kgtui report`: findings and plots as one HTML page |
+| `connecting` | connects to the cluster or opens the recording that the options name |
+| `selection` | selects groups by a filter, and reads the data that the filter needs |
+| `time_options` | parses durations and times in options, such as `15m` and `10:04` |
+| `printing` | results on stdout; messages and progress on stderr |
+| `log_file` | the log of kgtui, a private file without secrets |
 """

@@ -31,6 +31,14 @@ environment variable over the file. In the values of Java properties, `${NAME}` 
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.
+
+| module | contents |
+|---|---|
+| `settings` | reads `config.toml`, and rejects unknown keys and invalid values |
+| `target` | chooses the cluster, and checks bootstrap addresses |
+| `properties` | reads Java properties files, and resolves `${NAME}` and `file:PATH` |
+| `state_folder` | the folder of backups, audit log, recordings, exports and logs |
+| `crash` | writes crash reports, without values of variables |
 """
 
 from __future__ import annotations

@@ -6,6 +6,21 @@ works on a live cluster also works on a recorded cluster.
 
 This package imports `lake`, `monitor`, `model` and the interface of `admin`. deltalake and pyarrow are only imported
 when a lake is opened.
+
+| module | contents |
+|---|---|
+| `recorder` | `Recorder`: polls all groups and records the changes |
+| `options` | options and status of the recorder |
+| `changes` | compares a poll with the recorded state, and returns the rows that changed |
+| `rows` | converts objects of the model to rows of the recorded tables, and back |
+| `flushing` | writes recorded polls to the lake on a separate thread |
+| `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
+| `poll_index` | all polls of a recording, with the gap before each |
+| `keyframe` | the state of a recorded table at any poll after a keyframe |
+| `point_in_time` | the recorded state of a cluster at one time; comparison of two |
+| `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
+| `group_timeline` | lag, rates, members and changes of one group over time |
+| `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |
 """
 
 from __future__ import annotations

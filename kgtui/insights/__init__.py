@@ -3,4 +3,12 @@
 A lake is a folder of Delta tables with recorded groups; the pipeline computes its gold tables. Each rule reads rows of
 one gold table and returns findings: what is wrong, the rows that show it, and what to do next.
 This package imports only `lake` and `model`.
+
+| module | contents |
+|---|---|
+| `finding` | data classes of findings; the kinds of findings in order of urgency |
+| `rules` | one function per kind of finding, from rows of gold tables to findings |
+| `apply_rules` | the list of rules, the gold rows that each one reads, and the order of the rules |
+| `report` | the HTML report: findings, episodes and plots |
+| `report_plots` | the plots of the report, as SVG |
 """

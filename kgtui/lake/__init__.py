@@ -3,4 +3,18 @@
 This package has the table schemas, reads, writes and maintains the Delta tables, and has a reader for the gold tables.
 It imports only `model` and `errors`. deltalake and pyarrow are imported when a table is used, because the pipeline
 imports this package on Spark executors, where they need not be installed.
+
+| module | contents |
+|---|---|
+| `schemas` | the columns of all tables |
+| `folder` | the folder of a lake, its marker file and its retention file |
+| `lock` | the lock file, so that only one process records into a lake |
+| `writer` | writes polls into the recorded tables |
+| `delta` | appends to, reads, compacts and prunes one recorded table |
+| `parquet` | the Parquet files of recorded tables, sorted by group |
+| `arrow` | converts between Python rows and Arrow tables |
+| `tables` | lists the tables of a lake with files, days and versions |
+| `maintenance` | table sizes, compaction, and deletion of old days |
+| `gold` | reads the gold tables without Spark |
+| `pending_days` | the days whose gold tables must be recomputed |
 """

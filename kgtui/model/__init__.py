@@ -2,4 +2,31 @@
 
 This package may import only `kgtui.errors`, the standard library and, for the filter language, RE2. It knows nothing of
 the Kafka protocol, of sockets or of the user interface. An unknown value is always `None`, never 0.
+
+| module | contents |
+|---|---|
+| `group` | `Listing` and `GroupDescription`: a group as brokers list and describe it |
+| `group_types` | the group types with their states, and the kinds of groups |
+| `members` | members of groups: consumers, Connect workers, schema registry nodes, streams processes |
+| `offsets` | committed offsets, log start and end offsets, and lag |
+| `cluster` | brokers, features, and retention of records and offsets |
+| `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
+| `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
+| `summary` | creates the summary of a group, which the sweep stores |
+| `member_index` | client ids, hosts and member ids of a group in one searchable string |
+| `facts` | looks up members, lag and topics of a group in a snapshot |
+| `fields` | the catalog of all values of groups, members and partitions that kgtui shows |
+| `query` | the filter language of the screen and the commands |
+| `assignment` | current and target owners of partitions, pending moves, delaying members |
+| `guard` | the delete guard: decides whether a group may be deleted |
+| `burrow` | the verdict rules of LinkedIn's Burrow |
+| `health` | verdict, lag trend, time lag and data loss from polled offsets |
+| `series` | ring buffers with lag, members and rates of watched groups |
+| `timeline` | samples and changes of one group over an interval, for plots |
+| `explanation` | explains faults, group states and unknown lag, and what to do |
+| `command_line` | command lines for Kafka's own tools |
+| `text` | escapes control characters, and removes secrets |
+| `number_format` | byte and record counts as short texts, such as `4.2 MB` |
+| `rfc3339` | times as RFC 3339 text, and back |
+| `slices` | runs a long computation in short slices, so that keys are handled in between |
 """

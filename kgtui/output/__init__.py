@@ -3,6 +3,16 @@
 The modules take objects of the model and return text or bytes; they import only the model. Tables are for people: every
 character that could control a terminal is escaped. JSON and CSV are for programs: they contain every id unchanged. An
 unknown value is never written as 0: it is `null`, an empty cell, or one of the marks in `kgtui.output.marks`.
+
+| module | contents |
+|---|---|
+| `group_list` | output of `kgtui ls` |
+| `group_details` | output of `kgtui show` |
+| `check_results` | output of `kgtui check` |
+| `incident` | export of one group for an incident report, without secrets |
+| `formats` | what the JSON and CSV of all commands have in common |
+| `table` | aligned tables of plain text |
+| `marks` | marks in tables for missing values: `–`, `?`, `x` |
 """
 
 from __future__ import annotations

@@ -1,9 +1,19 @@
 """The Spark pipeline: compute the silver and gold tables from `__consumer_offsets` and from recordings.
 
-The package needs the extra `spark`. `session` starts Spark or connects to it, `sources` reads records, `spark_lake`
-reads and writes tables, `transforms` computes their rows, and `jobs` combines these modules.
+The package needs the extra `spark`.
 
-It may import only three other packages of kgtui: `model`, `protocol` and `lake`. These load without third-party
-libraries, so that they can be sent to Spark executors together with the pipeline. No other package imports PySpark, so
-that kgtui runs without the extra. The whole pipeline also works through Spark Connect.
+| module | contents |
+|---|---|
+| `jobs` | the bronze, silver and gold jobs |
+| `transforms` | functions from DataFrames to DataFrames, without access to the lake |
+| `session` | starts and stops Spark sessions, or connects to Spark Connect |
+| `requirements` | checks PySpark and Java, and finds or downloads jars |
+| `sources` | reads records of `__consumer_offsets` from Kafka or Parquet files |
+| `spark_lake` | reads and writes Delta tables with Spark |
+| `spark_schema` | converts DataFrames to the columns of a table |
+| `spark_errors` | Spark's errors as one-sentence messages |
+
+The package may import only three other packages of kgtui: `model`, `protocol` and `lake`. These load without
+third-party libraries, so that they can be sent to Spark executors together with the pipeline. No other package imports
+PySpark, so that kgtui runs without the extra. The whole pipeline also works through Spark Connect.
 """

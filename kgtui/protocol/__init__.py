@@ -2,10 +2,19 @@
 
 May import `kgtui.errors` and the standard library only. No module of this package opens a socket.
 
-- `messages` has one declarative table per request and response. `api` has the classes that encode and decode with them.
-- `schema` parses a table. `decoder_codegen` and `encoder_codegen` compile it to functions when a version is first used.
-- `fast_list_groups` and `fast_offsets` are hand-written decoders for the three responses that can become large.
-- `header` encodes and decodes the headers of requests and responses; `error_codes` explains error codes.
-- `member_data` decodes the bytes that members of classic groups exchange.
-- `records` decodes the records that group coordinators write into `__consumer_offsets`.
+| module | contents |
+|---|---|
+| `messages` | the message tables: one declarative table per request and response |
+| `api` | classes that encode and decode messages with these tables |
+| `schema` | parses a message table into `Struct` and `Field` |
+| `decoder_codegen` | generates and compiles the decoder of one version of a message |
+| `encoder_codegen` | generates and compiles the encoder of one version of a message |
+| `source_builder` | builds the Python source of a generated codec, and compiles it |
+| `primitives` | Kafka's primitive types, such as varints and strings, and errors for malformed data |
+| `fast_list_groups` | hand-written decoder for ListGroups responses, which can be large |
+| `fast_offsets` | hand-written decoders for OffsetFetch and ListOffsets responses, which can be large |
+| `header` | request and response headers |
+| `error_codes` | Kafka's error codes with messages, reactions and advice |
+| `member_data` | metadata and assignments of members of classic groups |
+| `records` | records of `__consumer_offsets` |
 """

@@ -16,16 +16,33 @@ Start a cluster in a child process, which exits when its parent process ends::
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. `cluster_state` has the state of the cluster, without sockets. The members and offsets of a group
-are not stored: they are computed from the seed and the time. `handlers` responds to requests, `broker_server` has the
-sockets, and `faults` injects faults. `scenarios` has the TOML files that describe which topics and groups exist:
+Node ids begin at 1. The members and offsets of a group are not stored, because they are computed from the seed and the
+time. These scenarios exist:
 
 - `company` has groups of every type, healthy and unhealthy.
 - `wild` adds groups on which Kafka's own tools fail: malformed member data, and commits on deleted topics.
 - `plain` has no groups of its own, only the generated groups that the option `groups` adds.
 - `empty` has the topics of the company without groups.
 
-`demo_history` has the topics, groups and incidents of the demo recording, which covers several days.
+| module | contents |
+|---|---|
+| `cluster` | `Simulator`: a cluster on the event loop of its caller |
+| `child_process` | `spawn`: starts a cluster in a child process, and sends control commands to it |
+| `standalone` | `serve`: runs a cluster until a signal arrives, and executes control commands from stdin |
+| `options` | options of a cluster, and their command line arguments |
+| `cluster_state` | clock, brokers, topics, groups, leaders and coordinators, without sockets |
+| `broker_server` | the port and connections of one broker |
+| `handlers` | respond to requests, one module per subject |
+| `releases` | API versions and features of each Kafka release |
+| `faults` | injects faults: broken brokers, missing permissions, error codes |
+| `topics` | topics, with log offsets computed from the time |
+| `groups` | the states, members and assignments of groups of each type |
+| `membership` | the members of a group at a given time |
+| `commit_patterns` | which offsets a group has committed at a given time |
+| `generated_groups` | large numbers of groups that take a few bytes each |
+| `hashing` | derives ids, hosts and numbers from names, the same in every process |
+| `scenarios` | TOML files with topics and groups, and their loader |
+| `demo_history` | topics, groups and incidents of the demo recording, which covers several days |
 """
 
 from __future__ import annotations

@@ -2,6 +2,26 @@
 
 This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors` and the
 interface in `admin`. Only `commands` imports this package, and no other package imports Textual.
+
+| module | contents |
+|---|---|
+| `app` | the Textual app: one session, themes, signals, dialogs |
+| `session` | `Session`: cluster, monitor, permissions and settings that the app shows |
+| `screens` | full screens: main, start, help, comparison |
+| `screen_actions` | the actions of the main screen, with their keys |
+| `tree` | the tree of groups |
+| `panes` | the tabs with details of one group |
+| `widgets` | header, filter bar, footer and other widgets of the main screen |
+| `dialogs` | modal dialogs: delete, export, explain, recordings |
+| `insights` | the Insights screen, which shows findings |
+| `plots` | plots of lag, rates and members |
+| `recording` | records the cluster that the screen shows |
+| `messages` | Textual messages that widgets and dialogs send to screen and app |
+| `palette` | the command palette |
+| `startup_notices` | notices about configuration and unfinished deletions at the start |
+| `themes` | reads theme files |
+| `text` | formats numbers and times, and escapes control characters in names |
+| `textual_compat` | workarounds for problems of Textual |
 """
 
 import os

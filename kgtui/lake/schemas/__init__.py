@@ -1,8 +1,13 @@
 """Schemas of all tables of a lake, from which Arrow and Spark schemas are built.
 
-Module `recorded` has the tables that the recorder writes. `bronze_silver` has the tables of raw and decoded records of
-`__consumer_offsets`. `gold` has the tables that the pipeline computes from both. `definition` has the classes of which
-schemas consist. This package imports only the standard library, because Spark executors import it too.
+| module | contents |
+|---|---|
+| `recorded` | the tables that the recorder writes |
+| `bronze_silver` | raw and decoded records of `__consumer_offsets` |
+| `gold` | the tables that the pipeline computes from recordings and silver tables |
+| `definition` | the classes `Table` and `Column`, of which schemas consist |
+
+This package imports only the standard library, because Spark executors import it too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The catalog of fields: every value that kgtui shows of a group, a member or a partition is described here once.
 
-- `group_fields`: fields of a group, which take a snapshot and a group id
-- `member_fields`: fields of a member, which take a `Member`
-- `partition_fields`: fields of one partition of a group, which take a `PartitionRow`
+| module | contents |
+|---|---|
+| `group_fields` | fields of a group, which take a snapshot and a group id |
+| `member_fields` | fields of a member, which take a `Member` |
+| `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 
 A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, the
 source of its value, and the functions that get and write the value:
@@ -13,7 +15,8 @@ source of its value, and the functions that get and write the value:
 
 To add a field, describe it in one of the modules above, and add it to the tuples at the end of that module, one for
 each output. The order of a tuple is the order of JSON keys, CSV columns or table columns. `kgtui.output` and the
-commands need no change.
+commands need no change. `kgtui ls` keeps no descriptions of groups, so a field that it shows must get its value from
+the list of groups or through `kgtui.model.facts`.
 
 Importing these modules is cheap, since `kgtui ls` needs them at its start. They import only the standard library and
 the model, not Textual or Rich.

@@ -9,6 +9,15 @@ package therefore has the basis `observed`, and its attribute `undecided` lists 
 with the data that is missing. An unknown value is None, never 0. No rate is computed across a gap between reads. Times
 are in seconds since the epoch, durations in seconds, lag in records, and rates in records per second. The package
 imports only other modules of the model.
+
+| module | contents |
+|---|---|
+| `read_history` | `ReadHistory`: state and offsets of one group over time |
+| `group_health` | `health_of`: the health of a group from its read history |
+| `judging` | verdicts by Burrow's rules, and the rule for share groups |
+| `rates` | lag trend, growth of a log, time lag, time of data loss |
+| `values` | data classes: `GroupHealth` and its parts, and the settings of the computation |
+| `wording` | texts: the reason for a verdict, and which data is missing |
 """
 
 from __future__ import annotations

@@ -2,6 +2,17 @@
 
 `parse` turns the text of a filter into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all
 terms. The package imports other modules of the model. It imports RE2 only for filters with a regular expression.
+
+| module | contents |
+|---|---|
+| `lexer` | splits a filter into terms and values |
+| `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
+| `query` | `Query`: selects and sorts groups of a snapshot |
+| `term_catalog` | `TERMS` and `SORT_KEYS`: the filter terms and sort keys |
+| `terms` | classes of filter terms, which decide whether a group matches |
+| `verdict_terms` | the filter term `verdict:` |
+| `patterns` | wildcards, letter sequences and regular expressions |
+| `ranges` | ranges of counts and times, such as `1k+` and `..5m` |
 """
 
 from __future__ import annotations

@@ -1,1 +1,18 @@
-"""Functions from DataFrames to DataFrames that compute the silver and gold tables. They do not access the lake."""
+"""Functions from DataFrames to DataFrames that compute the silver and gold tables. They do not access the lake.
+
+| module | contents |
+|---|---|
+| `offset_commits` | decodes regular offset commits, nearly all records, with Spark expressions only |
+| `record_decoding` | decodes all other records with Python |
+| `byte_decoding` | converts big-endian bytes to integers with Spark expressions |
+| `group_events` | silver `group_events`: one row per record that is not an offset commit |
+| `rebalances` | silver `rebalances`, from the records that each rebalance leaves |
+| `recorded_state` | state of groups and partitions at any poll of a recording |
+| `lag` | gold `lag`: lag, rates and time lag of partitions and groups per minute |
+| `commit_windows` | the latest commits of each partition, as input for `health` |
+| `health` | gold `health`: verdicts by Burrow's rules, one per five minutes |
+| `churn` | gold `churn`: rebalances per group and hour |
+| `forecast` | gold `forecast`: when groups catch up or lose records |
+| `baseline` | gold `baseline`: lag and rates compared with the same hour in earlier weeks or days |
+| `cleanup` | gold `cleanup`: unused groups and group families |
+"""

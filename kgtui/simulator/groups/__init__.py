@@ -1,1 +1,10 @@
-"""Groups of each type: their states, members, assignments and commits, as pure functions of time."""
+"""Groups of each type: their states, members, assignments and commits, as pure functions of time.
+
+| module | contents |
+|---|---|
+| `base` | the base class: members, rebalances and committed offsets |
+| `classic` | classic groups: consumers, Connect workers, schema registries, simple clients |
+| `consumer` | consumer groups (KIP-848) |
+| `share` | share groups (KIP-932) |
+| `streams` | streams groups (KIP-1071) |
+"""

@@ -1,7 +1,11 @@
 """Scenarios: TOML files that define the topics and groups of a simulated cluster at its start.
 
-Each TOML file in this folder is a scenario; the name of the scenario is the file name without `.toml`. `file_keys`
-documents the keys of such a file, and `loader` reads it.
+Each TOML file in this folder is a scenario; the name of the scenario is the file name without `.toml`.
+
+| module | contents |
+|---|---|
+| `file_keys` | the keys of a scenario file |
+| `loader` | reads scenario files and builds their topics and groups |
 """
 
 from __future__ import annotations

@@ -2,4 +2,15 @@
 
 A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. This
 package imports `actions`, `model` and the parts of the screen, but neither the main screen nor the app.
+
+| module | contents |
+|---|---|
+| `delete` | confirmation and results of a deletion |
+| `delete_table` | contents of the delete dialogs: fields and tables |
+| `explain` | what a fault or state means, and what to do |
+| `export` | writes the incident report of a group |
+| `recordings` | record, open a recording, go to a time |
+| `clusters` | chooses another configured cluster |
+| `copied` | shows a copied command, so that it can be selected by hand |
+| `prompt` | base class of dialogs that ask for text; status line for errors |
 """

@@ -1,8 +1,10 @@
 """The Insights screen, which shows the findings about groups that Spark has computed from a recording (a lake).
 
-- `screen` is the screen with its widgets
-- `findings` turns findings and their evidence into rows and sentences, and marks unused groups in the tree
-- `finding_plot` plots the lag of the group that a finding is about
+| module | contents |
+|---|---|
+| `screen` | the screen: table of findings, description, plot, evidence |
+| `findings` | rows and sentences about findings; marks their groups in the tree |
+| `finding_plot` | the plot of lag and rates of the group of a finding |
 
 The tables of the lake are read in a thread and without a JVM. `kgtui.insights` and `kgtui.lake` are imported only when
 tables are read, so that kgtui starts faster.

@@ -3,6 +3,25 @@
 `PANES` lists the panes in the order of their keys, `1` to `6`. A pane shows what the snapshot contains and sends no
 requests. The module of a pane is imported when the pane is first opened, so that the first frame of the app comes
 sooner.
+
+| module | contents |
+|---|---|
+| `overview` | Overview pane: state, members, health, lag, permissions |
+| `overview_health` | the fields of the Overview pane about health and data loss |
+| `members` | Members pane |
+| `member_rows` | rows and columns of the Members pane, by group type |
+| `assignments` | Assignments pane: current and target owners of partitions |
+| `assignment_rows` | rows and columns of the Assignments pane |
+| `offsets` | Offsets pane: committed offset, lag and owner per partition |
+| `offset_rows` | rows and columns of the Offsets pane |
+| `history` | History pane: plots above a log of changes |
+| `config` | Config pane: configs of the group and their sources |
+| `base` | `Pane`, the base class; notices about old data; summary line |
+| `table` | table widget that draws only visible rows |
+| `row_detail` | table with the full values of the current row below it |
+| `columns` | columns of a table, and the choice of those that fit |
+| `cells` | `Cell`: a piece of text with a color role |
+| `text_lines` | scrolling text that can be selected with the mouse |
 """
 
 from __future__ import annotations

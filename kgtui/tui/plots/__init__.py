@@ -3,4 +3,9 @@
 If the optional dependency textual-plotext is installed (the extra `plots`), `curves` draws curves with it, and imports
 it for the first curve. Otherwise, plots consist of block characters. Drawing takes so long that callers run it in a
 thread, which is safe because it uses no widget.
+
+| module | contents |
+|---|---|
+| `stacked_plots` | all plots of a group below each other on one time axis |
+| `curves` | curves by textual-plotext, or bars if it is not installed |
 """

@@ -1,1 +1,11 @@
-"""Full screens: the main screen of a cluster, the start screen, the help, and the comparison of two times."""
+"""Full screens: the main screen of a cluster, the start screen, the help, and the comparison of two times.
+
+| module | contents |
+|---|---|
+| `cluster` | the screen of one cluster, without its keys |
+| `main` | the screen of one cluster with all keys |
+| `start` | the start screen: configured clusters, an address to type, the demo |
+| `help` | keys, marks and filter terms |
+| `comparison` | differences between two recorded times |
+| `replay_overlay` | shows a recording over the live screen |
+"""

@@ -20,4 +20,14 @@ deleted.
 | plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
 
 From kgtui, this package imports only `config`, `errors` and `output`.
+
+| module | contents |
+|---|---|
+| `terminal_driver` | a terminal driver that writes short frames and ignores invalid input |
+| `key_order` | sends keys to the right widget in the typed order |
+| `dismissal` | ignores the second dismissal of a screen |
+| `crash_message` | a short message in place of Textual's traceback |
+| `rendering` | cached styles, no second layout, strips without reference cycles |
+| `line_view` | a scroll view of text lines that causes no layout of the screen |
+| `plot_size` | creates plots without plotext's size limit |
 """

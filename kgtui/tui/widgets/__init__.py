@@ -1,1 +1,12 @@
-"""The widgets around the tree and the panes: header, filter bar, group detail, lines about broker errors, footer."""
+"""The widgets around the tree and the panes: header, filter bar, group detail, lines about broker errors, footer.
+
+| module | contents |
+|---|---|
+| `header` | cluster, connection state, brokers, time of the last poll |
+| `filter_bar` | the filter expression and its syntax errors |
+| `group_detail` | the right side: title, tabs and panes of the selected group |
+| `broker_faults` | lines about brokers that do not respond and errors of the cluster |
+| `empty_state` | the text in place of an empty tree |
+| `footer` | the most important keys |
+| `line` | base class: one line of text that redraws only changed cells |
+"""

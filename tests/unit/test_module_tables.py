@@ -1,0 +1,61 @@
+"""The table of modules in the docstring of each package is complete, so that a reader can choose a module by it."""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import kgtui
+
+ROOT = Path(kgtui.__file__).parent
+MOST_WITHOUT_TABLE = 3
+"""Maximum number of modules and subpackages in a package whose docstring needs no table."""
+
+HEADING = ["| module | contents |", "|---|---|"]
+ROW = re.compile(r"\| `(\w+)` \| .*\S \|")
+
+
+def docstring(package: Path) -> str:
+    """Return the docstring of a package, without importing the package."""
+    return ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+
+
+def modules(package: Path) -> list[str]:
+    """Return the names of the modules and subpackages of a package, sorted, without `__main__`."""
+    return sorted(module.name for module in pkgutil.iter_modules([str(package)]) if module.name != "__main__")
+
+
+def module_table(text: str) -> list[str] | None:
+    """Return the rows of the table of modules in a docstring; None if the docstring has no such table."""
+    lines = text.splitlines()
+    if HEADING[0] not in lines:
+        return None
+    start = lines.index(HEADING[0])
+    assert lines[start : start + 2] == HEADING
+    rows = lines[start + 2 :]
+    return rows[: rows.index("")] if "" in rows else rows
+
+
+PACKAGES = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in sorted(ROOT.rglob("__init__.py"))}
+del PACKAGES[""]  # CONTRIBUTING.md lists the packages of kgtui; see the last test.
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_module_table_has_one_row_per_module(package: str) -> None:
+    expected, rows = modules(PACKAGES[package]), module_table(docstring(PACKAGES[package]))
+    if rows is None:
+        assert len(expected) <= MOST_WITHOUT_TABLE, f"kgtui.{package} needs a table of its modules in its docstring"
+        return
+    matches = [ROW.fullmatch(row) for row in rows]
+    assert None not in matches, f"a row has not the form | `module` | contents |: {rows[matches.index(None)]}"
+    assert sorted(match[1] for match in matches if match) == expected
+
+
+def test_contributing_lists_every_package() -> None:
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `kgtui/(\w+)` \|", text, re.MULTILINE)
+    assert sorted(listed) == sorted(package for package in PACKAGES if "." not in package)
