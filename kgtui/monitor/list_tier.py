@@ -156,7 +156,7 @@ class ListTier:
             while True:
                 self._wake.clear()
                 failures = 0 if await self._follow_cluster() else failures + 1
-                pause = options.metadata_interval if not failures else min(2.0**failures, options.backoff_max)
+                pause = options.metadata_interval if not failures else min(2.0**failures, options.failure_pause_max)
                 await self._timer.pause_for(pause, wake=self._wake)
                 for task in self._polls.values():
                     if task.done():  # only a bug can end a poll loop; `result` raises its exception
@@ -261,7 +261,7 @@ class ListTier:
         """
         options = self._options
         if failures:
-            pause = min(self._timer.interval * 2.0 ** min(failures - 1, 8), options.backoff_max)
+            pause = min(self._timer.interval * 2.0 ** min(failures - 1, 8), options.failure_pause_max)
             return pause * random.uniform(0.8, 1.2)  # noqa: S311 - jitter
         pause = max(self._timer.interval - took, took * (1 / options.list_load - 1), 0.0)
         self._store.set_broker(node, interval=round(pause + took, 1))

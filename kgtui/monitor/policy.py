@@ -78,7 +78,8 @@ class MonitorOptions:
     Attributes:
         interval: seconds between two lists of a broker, and between two reads of the selected and the visible groups.
         timeout: seconds that a list or a read may take.
-        backoff_max: longest pause after failures, in seconds.
+        failure_pause_max: longest pause after failed polls of a broker, or after failed reads of the metadata of the
+            cluster, in seconds.
         list_load: maximum fraction of the time that a broker may be busy with list requests. If a broker is slow, the
             interval grows.
         visible_groups: maximum number of visible groups that are read in full at each interval, in addition to the
@@ -97,7 +98,7 @@ class MonitorOptions:
 
     interval: float = 2.0
     timeout: float = 10.0
-    backoff_max: float = 30.0
+    failure_pause_max: float = 30.0
     list_load: float = 0.1
     visible_groups: int = 40
     sweep_rate: float = 400.0
