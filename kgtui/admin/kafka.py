@@ -107,12 +107,12 @@ class KafkaGroupAdmin:
     @property
     def warnings(self) -> tuple[str, ...]:
         """One warning for each property that neither kgtui nor Kafka's clients know, most likely because of a typo."""
-        return self._pool.security.warnings
+        return self._pool.settings.warnings
 
     @property
     def api_timeout(self) -> float | None:
         """Time limit for a whole call, in seconds: the property `default.api.timeout.ms`, or None if it is not set."""
-        return self._pool.security.api_timeout
+        return self._pool.settings.api_timeout
 
     @property
     def pool(self) -> Pool:
@@ -334,6 +334,6 @@ def connect(
     Raises:
         ConfigError: a seed is not an address, or a property is invalid or not supported.
     """
-    from kgtui.client.security import from_properties
+    from kgtui.client.client_settings import from_properties
 
     return KafkaGroupAdmin(Pool(seeds, from_properties(properties or {}), client_id=client_id))

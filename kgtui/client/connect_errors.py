@@ -14,14 +14,14 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kgtui.client.security import MAX_RESPONSE_KEY
+from kgtui.client.client_settings import MAX_RESPONSE_KEY
 from kgtui.errors import ConnectError
 from kgtui.protocol.header import encode_request_header
 from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:
     from kgtui.client.address import Address
-    from kgtui.client.security import Security
+    from kgtui.client.client_settings import ClientSettings
 
 
 _EXPIRED = frozenset({9, 10})
@@ -62,7 +62,7 @@ class ResponseTooLargeError(ConnectionError):
         self.limit = limit
 
 
-def explain_dial_error(address: Address, error: BaseException, security: Security) -> str:
+def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
     """Explain an error that occurred while connecting, in the TLS handshake or in the login."""
     match error:
         case socket.gaierror():
@@ -83,7 +83,7 @@ def explain_dial_error(address: Address, error: BaseException, security: Securit
         case OSError() if error.errno == errno.ENETUNREACH or error.errno == errno.EHOSTUNREACH:
             return f"{address} cannot be reached from here ({error.strerror}): check route, VPN and firewall"
         case EOFError() | ConnectionError():
-            return explain_hang_up(address, security)
+            return explain_hang_up(address, settings)
         case OSError():
             # If the host has several IP addresses, asyncio raises one error without errno, whose message contains the
             # error of each address.
@@ -120,9 +120,9 @@ def describe_break(error: BaseException) -> str:
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
 
 
-def explain_hang_up(address: Address, security: Security) -> str:
+def explain_hang_up(address: Address, settings: ClientSettings) -> str:
     """Explain why the server may have closed the connection without a response."""
-    if security.tls is not None:
+    if settings.tls is not None:
         return (
             f"{address} closed the connection during the TLS handshake: the port may use plain text; "
             f"{ADVICE_USE_PLAINTEXT}"
@@ -183,9 +183,9 @@ def explain_missing_sasl(address: Address) -> str:
     )
 
 
-def explain_login_required(address: Address, security: Security) -> str:
+def explain_login_required(address: Address, settings: ClientSettings) -> str:
     """Explain that the listener requires a login, because it responded to ApiVersions and closed the connection."""
-    protocol = "SASL_SSL" if security.tls is not None else "SASL_PLAINTEXT"
+    protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is a Kafka broker that closed the connection after its first response: it probably requires a "
         f"login; use --command-config with security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
@@ -248,7 +248,7 @@ class Peer(Enum):
     UNREACHABLE = "no connection possible"
 
 
-async def explain_with_probe(error: ConnectError, address: Address, security: Security) -> ConnectError:
+async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
     """Probe the address and return a ConnectError that says what listens there.
 
     Return `error` if the probe finds no better explanation.
@@ -256,7 +256,7 @@ async def explain_with_probe(error: ConnectError, address: Address, security: Se
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
-    message = _explain_peer(peer, protocol, address, security)
+    message = _explain_peer(peer, protocol, address, settings)
     return ConnectError(message, address=str(address)) if message else error
 
 
@@ -335,13 +335,13 @@ def _ambiguous(cause: BaseException | None) -> bool:
     return False
 
 
-def _explain_peer(peer: Peer, protocol: str, address: Address, security: Security) -> str:
+def _explain_peer(peer: Peer, protocol: str, address: Address, settings: ClientSettings) -> str:
     match peer:
         case Peer.FOREIGN:
             return explain_not_kafka(address, protocol)
-        case Peer.TLS if security.tls is None:
+        case Peer.TLS if settings.tls is None:
             return explain_not_kafka(address, "TLS")
-        case Peer.KAFKA if security.tls is not None:
+        case Peer.KAFKA if settings.tls is not None:
             return f"{address} uses plain text, not TLS; {ADVICE_USE_PLAINTEXT}"
         case Peer.SILENT:
             return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
@@ -19,12 +20,12 @@ from kgtui.client.bootstrap import (
     read_view,
     unreachable,
 )
+from kgtui.client.client_settings import PLAINTEXT, ClientSettings
 from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.lazy_import import lazy_package
 from kgtui.client.link import Links, Reply
 from kgtui.client.lookups import CoordinatorCache, Coordinators, LeaderCache, Leaders
 from kgtui.client.options import Lane, PoolOptions
-from kgtui.client.security import PLAINTEXT, Security
 from kgtui.errors import ClientError, ConfigError, ConnectError, DecodeError, UnreachableError
 from kgtui.protocol.messages.cluster import METADATA
 
@@ -51,9 +52,9 @@ class Pool:
 
     Args:
         seeds: addresses of bootstrap servers, as `host:port`.
-        security: login and TLS. Its `request.timeout.ms` limits every call.
-        client_id: name of this client for the brokers; `client.id` in `security` overrides it.
-        options: timeouts and limits.
+        settings: login, TLS and other settings. `settings.request_timeout` limits every call.
+        client_id: name of this client for the brokers; `settings.client_id` overrides it.
+        options: timeouts and limits; `settings.pool` overrides them.
 
     Raises:
         ConfigError: `seeds` is empty, or contains a text that is not `host:port`.
@@ -62,18 +63,18 @@ class Pool:
     def __init__(
         self,
         seeds: Sequence[str],
-        security: Security = PLAINTEXT,
+        settings: ClientSettings = PLAINTEXT,
         *,
         client_id: str = "kgtui",
         options: PoolOptions = PoolOptions(),  # noqa: B008 - a frozen value
     ) -> None:
         self.seeds = tuple(dict.fromkeys(seeds))
-        self.options = options
-        self.security = security
+        self.options = options = replace(options, **settings.pool)
+        self.settings = settings
         self._addresses = [split_address(seed) for seed in self.seeds]
         if not self._addresses:
             raise ConfigError("no bootstrap server is given: set at least one, as host:port")
-        self._client_id = security.client_id or client_id
+        self._client_id = settings.client_id or client_id
         self._transport: Transport | None = None
         self._view: ClusterView | None = None
         self._viewed_at = 0.0
@@ -203,8 +204,8 @@ class Pool:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError
         """
         started = time.monotonic()
-        if self.security.request_timeout is not None:
-            timeout = min(timeout, self.security.request_timeout)
+        if self.settings.request_timeout is not None:
+            timeout = min(timeout, self.settings.request_timeout)
         link = await self._link(node, lane, timeout)
         remaining = max(0.0, started + timeout - time.monotonic())
         raw = await link.exchange(api, value, timeout=remaining, version=version)
@@ -341,7 +342,7 @@ class Pool:
             # aiokafka is imported in a thread, and only when a connection is needed, because the import takes long.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
-                self._transport = make(self.security, self._client_id)
+                self._transport = make(self.settings, self._client_id)
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:

@@ -17,16 +17,12 @@ from kgtui.client.secret import Secret
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
 
-_SUPPORTED = frozenset(
+_LOGIN_AND_TLS = frozenset(
     {
         "bootstrap.servers",
-        "client.id",
-        "default.api.timeout.ms",
-        "receive.message.max.bytes",
-        "request.timeout.ms",
         "sasl.jaas.config",
         "sasl.mechanism",
         "security.protocol",
@@ -44,6 +40,7 @@ _SUPPORTED = frozenset(
         "ssl.truststore.type",
     }
 )
+"""Supported properties of the login and TLS, and `bootstrap.servers`."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -79,7 +76,7 @@ _WITHOUT_EFFECT = re.compile(
     | max\.(partition\.fetch|block|request|in\.flight)\..* | partition(er)?\..* | interceptor\.classes
     | acks | batch\.size | buffer\.memory | linger\.ms | delivery\.timeout\.ms | transaction(al)?\..*
     | compression\.(type|.*\.level) | internal\..*
-    | retries | retry\.backoff\..* | reconnect\.backoff\..* | connections\.max\.idle\.ms
+    | retries | retry\.backoff\..* | connections\.max\.idle\.ms
     | socket\.connection\.setup\..* | (send|receive)\.buffer\.bytes
     | metadata\..* | metric(s|\.reporters|\.).* | telemetry\..*
     | sasl\.(kerberos|oauthbearer|login)\..* | ssl\.secure\.random\.implementation
@@ -101,12 +98,16 @@ def check_supported(properties: Mapping[str, str]) -> None:
             raise ConfigError(f"{key} is not supported yet: {_REFUSED[name]}")
 
 
-def unknown_keys(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return one warning for each property that Kafka's clients do not know, for example because of a typo."""
+def unknown_keys(properties: Mapping[str, str], supported: Container[str]) -> tuple[str, ...]:
+    """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
+
+    Args:
+        supported: properties that kgtui supports, besides those of the login and TLS.
+    """
     return tuple(
         f"{key} is not a property of Kafka's clients: it has no effect"
         for key in sorted(properties)
-        if key not in _SUPPORTED and key not in _REFUSED and not _WITHOUT_EFFECT.fullmatch(key)
+        if not (key in _LOGIN_AND_TLS or key in supported or key in _REFUSED or _WITHOUT_EFFECT.fullmatch(key))
     )
 
 

@@ -73,7 +73,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
     try:
         connection = await transport.dial(address, timeout=timeout)
     except ConnectError as error:
-        raise await connect_errors.explain_with_probe(error, address, transport.security) from error
+        raise await connect_errors.explain_with_probe(error, address, transport.settings) from error
     try:
         async with asyncio.timeout(max(0.0, started + timeout - time.monotonic())):
             negotiated = await _negotiate(connection)
@@ -118,8 +118,8 @@ def _reason(error: Exception, address: Address, transport: Transport, timeout: f
             message = connect_errors.explain_timeout(address, timeout)
         case DecodeError():
             message = f"{address} answers, but not as a Kafka broker does: {error}"
-        case DisconnectedError() if transport.security.mechanism is None:
-            message = connect_errors.explain_login_required(address, transport.security)
+        case DisconnectedError() if transport.settings.mechanism is None:
+            message = connect_errors.explain_login_required(address, transport.settings)
         case _:
             message = str(error)
     return ConnectError(message, address=str(address))

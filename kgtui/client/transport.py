@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from io import BytesIO
 
     from kgtui.client.address import Address
-    from kgtui.client.security import Security
+    from kgtui.client.client_settings import ClientSettings
     from kgtui.protocol.api import Api
 
 HARD_CAP_MS = 120_000
@@ -71,7 +71,10 @@ _tame_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""Maximum size of a response on the connection that the current task opens, in bytes; see `Security.max_response`."""
+"""Maximum size of a response on the connection that the current task opens, in bytes.
+
+Its value is `ClientSettings.max_response`.
+"""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
@@ -209,12 +212,12 @@ class Transport:
     """Makes connections to brokers with one login, and closes all of them at the end.
 
     Args:
-        security: login and TLS.
+        settings: login, TLS, and the maximum size of a response.
         client_id: name of this client for the brokers.
     """
 
-    def __init__(self, security: Security, client_id: str) -> None:
-        self.security = security
+    def __init__(self, settings: ClientSettings, client_id: str) -> None:
+        self.settings = settings
         self._client_id = client_id
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._open: set[Any] = set()
@@ -252,14 +255,14 @@ class Transport:
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
         """Connect to one IP address of a host."""
-        _max_response.set(self.security.max_response)
+        _max_response.set(self.settings.max_response)
         try:
             return await create_conn(
                 host,
                 address.port,
                 client_id=self._client_id,
                 request_timeout_ms=HARD_CAP_MS,
-                security_protocol=self.security.protocol,
+                security_protocol=self.settings.protocol,
                 on_close=self._on_close,
                 **options,
             )
@@ -282,14 +285,14 @@ class Transport:
 
     async def _login_options(self, name: str) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        if self.security.tls is not None:
+        if self.settings.tls is not None:
             if name not in self._contexts:
-                self._contexts[name] = await asyncio.to_thread(self.security.tls.context, name)
+                self._contexts[name] = await asyncio.to_thread(self.settings.tls.context, name)
             options["ssl_context"] = self._contexts[name]
-        if self.security.mechanism is not None:
-            options["sasl_mechanism"] = self.security.mechanism
-            options["sasl_plain_username"] = self.security.username
-            options["sasl_plain_password"] = self.security.password.reveal()
+        if self.settings.mechanism is not None:
+            options["sasl_mechanism"] = self.settings.mechanism
+            options["sasl_plain_username"] = self.settings.username
+            options["sasl_plain_password"] = self.settings.password.reveal()
         return options
 
     def _on_close(self, raw: Any, reason: object) -> None:
@@ -303,14 +306,14 @@ class Transport:
         """Explain at which step a connection failed, and what the user can do about it."""
         match error:
             case aiokafka.errors.UnsupportedSaslMechanismError():
-                return connect_errors.explain_mechanism(address, str(self.security.mechanism), _offered(error))
+                return connect_errors.explain_mechanism(address, str(self.settings.mechanism), _offered(error))
             case aiokafka.errors.SaslAuthenticationFailed():
-                return connect_errors.explain_refused_login(address, self.security.username)
+                return connect_errors.explain_refused_login(address, self.settings.username)
             case aiokafka.errors.IllegalSaslStateError():
                 return connect_errors.explain_missing_sasl(address)
             case aiokafka.errors.BrokerResponseError():
                 return f"{address} refused the login with {type(error).__name__} ({error.errno})"
-        return connect_errors.explain_dial_error(address, _cause(error), self.security)
+        return connect_errors.explain_dial_error(address, _cause(error), self.settings)
 
 
 class _AddressFailedError(ConnectError):

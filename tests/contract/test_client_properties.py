@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.client.client_settings import from_properties
 from kgtui.client.properties import parse_jaas
-from kgtui.client.security import from_properties
 from kgtui.errors import ConfigError
 from tests import jars
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.client.client_settings import from_properties
 from kgtui.client.pool import Lane, Pool, PoolOptions
-from kgtui.client.security import from_properties
 from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.protocol.messages.groups import LIST_GROUPS

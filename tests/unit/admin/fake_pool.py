@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.client.bootstrap import BrokerAddress, ClusterView
+from kgtui.client.client_settings import PLAINTEXT
 from kgtui.client.lookups import Coordinators, Leaders
 from kgtui.client.options import Lane
 from kgtui.client.pool import Pool, Reply
-from kgtui.client.security import PLAINTEXT
 from kgtui.errors import ClientError, EncodeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FakePool(Pool):
     recently_failed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.security = PLAINTEXT
+        self.settings = PLAINTEXT
 
     async def close(self) -> None:
         pass

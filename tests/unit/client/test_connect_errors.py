@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.client import connect_errors
+from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret
 from kgtui.client.pool import Pool, PoolOptions
-from kgtui.client.security import PLAINTEXT, Secret, Security
 from kgtui.client.tls import Tls
 from kgtui.errors import UnreachableError
 from kgtui.protocol.header import decode_request_header
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 QUICK = PoolOptions(connect_timeout=0.5)
-TLS = Security("SSL", tls=Tls())
-LOGIN = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
+TLS = ClientSettings("SSL", tls=Tls())
+LOGIN = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +63,9 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def reason(address: str, security: Security = PLAINTEXT, options: PoolOptions = QUICK) -> str:
+async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = QUICK) -> str:
     """Return the reason that the pool gives for a failed connection to an address."""
-    async with Pool([address], security, options=options) as pool:
+    async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)
     ((tried, why),) = caught.value.attempts
@@ -130,10 +130,10 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         ),
     ],
 )
-@pytest.mark.parametrize("security", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_the_error_names_another_protocol_on_the_port(talk: Talk, says: str, security: Security) -> None:
+@pytest.mark.parametrize("settings", [PLAINTEXT, TLS], ids=["plain", "tls"])
+async def test_the_error_names_another_protocol_on_the_port(talk: Talk, says: str, settings: ClientSettings) -> None:
     async with server(talk) as address:
-        assert await reason(address, security) == f"{address} {says}"
+        assert await reason(address, settings) == f"{address} {says}"
 
 
 async def test_a_refused_connection_says_that_nothing_listens() -> None:
@@ -191,19 +191,19 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
 
 
 async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    security = Security("SSL", tls=Tls(trust_file=str(certificate)))
+    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with cluster(1, tls=tls_server) as fake:
-        message = await reason(fake[1].address, security)
+        message = await reason(fake[1].address, settings)
         assert message.startswith(f"the certificate of {fake[1].address} is for another host name (")
         assert "ssl.endpoint.identification.algorithm= (empty) switches this check off" in message
-        unchecked = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
+        unchecked = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
         async with Pool(fake.seeds, unchecked, options=PoolOptions()) as pool:
             assert (await pool.metadata(timeout=10)).cluster_id == "fake"
 
 
 async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
-        message = await reason(fake[1].address, Security("SSL", tls=Tls(verify_hostname=False)))
+        message = await reason(fake[1].address, ClientSettings("SSL", tls=Tls(verify_hostname=False)))
         assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
         assert (
             "set ssl.truststore.type=PEM and ssl.truststore.location to a file with the certificate of its CA"
@@ -245,11 +245,11 @@ async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: 
 
     The certificate is checked for the host name, not for the IP address.
     """
-    security = Security("SSL", tls=Tls(trust_file=str(certificate)))
+    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,
         server(silent, "127.0.0.2", fake[1].port),
-        Pool([f"other.example:{fake[1].port}"], security, options=PoolOptions(connect_timeout=60)) as pool,
+        Pool([f"other.example:{fake[1].port}"], settings, options=PoolOptions(connect_timeout=60)) as pool,
     ):
         assert (await pool.metadata(timeout=10)).cluster_id == "fake"
 
@@ -273,9 +273,9 @@ async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
 
 async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tls_server: ssl.SSLContext) -> None:
     """`Transport.close` aborts the connection; otherwise asyncio would wait 30 s for the other side to close it."""
-    security = Security("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
+    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
-        pool = Pool(fake.seeds, security)
+        pool = Pool(fake.seeds, settings)
         await pool.metadata(timeout=10)
         for writer in fake[1]._open.values():
             writer.transport.pause_reading()  # type: ignore[attr-defined]

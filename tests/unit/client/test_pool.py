@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kgtui.client.client_settings import ClientSettings
 from kgtui.client.pool import Lane, Pool, PoolOptions
-from kgtui.client.security import Security
 from kgtui.errors import (
     ClientError,
     ConfigError,
@@ -383,8 +383,8 @@ async def test_the_error_for_an_unknown_broker_names_the_broker() -> None:
 
 
 async def test_client_id_and_request_timeout_are_taken_from_properties() -> None:
-    security = Security(client_id="ops", request_timeout=0.02)
-    async with cluster(1) as fake, Pool(fake.seeds, security, options=QUICK) as pool:
+    settings = ClientSettings(client_id="ops", request_timeout=0.02)
+    async with cluster(1) as fake, Pool(fake.seeds, settings, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.version(1, LIST_GROUPS, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(None)

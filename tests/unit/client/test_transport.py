@@ -16,8 +16,8 @@ from aiokafka import conn
 
 from kgtui.client import transport
 from kgtui.client.address import split_address
+from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret, from_properties
 from kgtui.client.pool import Pool
-from kgtui.client.security import PLAINTEXT, Secret, Security, from_properties
 from kgtui.client.transport import Exchange, Transport
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_request_header, encode_response_header
@@ -192,7 +192,7 @@ def test_aiokafka_prints_nothing_without_a_configured_log() -> None:
 
 
 def test_aiokafka_is_loaded_only_for_a_connection() -> None:
-    code = "import sys, kgtui.client.pool, kgtui.client.security; print('aiokafka' in sys.modules)"
+    code = "import sys, kgtui.client.pool, kgtui.client.client_settings; print('aiokafka' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -216,9 +216,9 @@ async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.Monk
         raise ConnectionRefusedError
 
     monkeypatch.setattr(transport, "create_conn", create_conn)
-    security = Security("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
+    settings = ClientSettings("SASL_PLAINTEXT", "PLAIN", "alice", Secret("hunter2"))
     with pytest.raises(ConnectError):
-        await Transport(security, "me").dial(split_address("127.0.0.1:1"), timeout=5)
+        await Transport(settings, "me").dial(split_address("127.0.0.1:1"), timeout=5)
     assert given["sasl_plain_password"] == "hunter2"
     assert "hunter2" not in repr(given)
     assert (
@@ -260,9 +260,9 @@ async def test_a_response_above_the_limit_is_not_read(announced: int) -> None:
 
 
 async def test_the_maximum_response_size_can_be_set() -> None:
-    security = from_properties({"receive.message.max.bytes": "1000"})
-    assert security.warnings == ()
-    async with cluster(1) as fake, Pool(fake.seeds, security) as pool:
+    settings = from_properties({"receive.message.max.bytes": "1000"})
+    assert settings.warnings == ()
+    async with cluster(1) as fake, Pool(fake.seeds, settings) as pool:
         fake[1].on[LIST_GROUPS.key] = always(groups("g" * 900))
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(groups("g" * 1000))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret, from_properties
+from kgtui.client.pool import Pool
 from kgtui.client.properties import parse_jaas
-from kgtui.client.security import PLAINTEXT, Secret, Security, from_properties
 from kgtui.client.tls import Tls
 from kgtui.errors import ConfigError
 
@@ -23,25 +24,47 @@ SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.
 
 
 def test_no_properties_mean_plain_text() -> None:
-    assert from_properties({}) == PLAINTEXT == Security("PLAINTEXT", None, "", Secret(""), None)
+    assert from_properties({}) == PLAINTEXT == ClientSettings("PLAINTEXT", None, "", Secret(""), None)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
 def test_logins_with_passwords_are_read_from_properties(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
-    security = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
-    assert (security.protocol, security.mechanism, security.username) == (protocol.upper(), mechanism, "alice")
-    assert security.password.reveal() == "hunter2"
-    assert security.tls == (Tls() if security.protocol == "SASL_SSL" else None)
+    settings = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
+    assert (settings.protocol, settings.mechanism, settings.username) == (protocol.upper(), mechanism, "alice")
+    assert settings.password.reveal() == "hunter2"
+    assert settings.tls == (Tls() if settings.protocol == "SASL_SSL" else None)
 
 
 def test_timeouts_and_client_id_are_read_from_properties() -> None:
-    security = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
-    assert (security.client_id, security.request_timeout, security.api_timeout) == ("ops", 1.5, 60.0)
+    settings = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
+    assert (settings.client_id, settings.request_timeout, settings.api_timeout) == ("ops", 1.5, 60.0)
     for text in ("0", "-1", "1.5", "soon", "٣"):
         with pytest.raises(ConfigError, match=r"request\.timeout\.ms=.* is not a number of milliseconds above 0"):
             from_properties({"request.timeout.ms": text})
+
+
+@pytest.mark.parametrize(
+    ("properties", "pauses"),
+    [
+        ({}, (0.1, 5.0)),
+        ({"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}, (0.05, 1.0)),
+        ({"reconnect.backoff.max.ms": "20000"}, (0.1, 20.0)),
+        ({"reconnect.backoff.ms": "8000"}, (8.0, 8.0)),
+        ({"reconnect.backoff.ms": "0", "client.id": " "}, (0.0, 0.0)),
+    ],
+)
+def test_properties_set_the_pauses_between_attempts_to_connect(
+    properties: dict[str, str], pauses: tuple[float, float]
+) -> None:
+    """As in Kafka's clients, the pauses do not grow if only the first one is set."""
+    settings = from_properties(properties)
+    pool = Pool(["localhost:9092"], settings)
+    assert (pool.options.backoff, pool.options.backoff_max) == pauses
+    assert settings.warnings == ()
+    with pytest.raises(ConfigError, match=r"reconnect\.backoff\.ms=-1 is not a number of milliseconds, 0 or more"):
+        from_properties({"reconnect.backoff.ms": "-1"})
 
 
 @pytest.mark.parametrize(
@@ -185,12 +208,12 @@ def test_jaas_errors_contain_the_position_but_no_secret(text: str, says: str) ->
 
 
 def test_secrets_are_masked_when_printed() -> None:
-    security = from_properties(SASL)
+    settings = from_properties(SASL)
     tls = Tls(key_pem=Secret("hunter2"), key_password=Secret("hunter2"))
-    shown = f"{security!r} {security} {security.password} {security.password!r} {tls!r} {parse_jaas(PLAIN)!r}"
+    shown = f"{settings!r} {settings} {settings.password} {settings.password!r} {tls!r} {parse_jaas(PLAIN)!r}"
     assert "hunter2" not in shown
     assert "****" in shown
-    assert repr(security.password.reveal()) == "'****'"
+    assert repr(settings.password.reveal()) == "'****'"
     assert Secret("a") == Secret("a") != Secret("b")
     assert hash(Secret("a")) == hash(Secret("a"))
     assert not Secret("")

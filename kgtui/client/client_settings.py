@@ -1,19 +1,20 @@
-"""Read the settings for login and TLS from Java client properties."""
+"""Read the settings of the client from Java client properties: the login, TLS, and `PROPERTIES` such as timeouts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
+from kgtui.client.options import PoolOptions
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kgtui.client.tls import Tls
 
-__all__ = ["PLAINTEXT", "Secret", "Security", "from_properties"]
+__all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properties"]
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -24,8 +25,8 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 
 @dataclass(frozen=True, slots=True)
-class Security:
-    """The login and TLS settings for a cluster. Secrets are masked.
+class ClientSettings:
+    """The settings from client properties: the login and TLS, and the values of `PROPERTIES`. Secrets are masked.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
@@ -35,6 +36,7 @@ class Security:
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
+        pool: attribute of `PoolOptions` → its value, for example `{"backoff_max": 1.0}`.
         warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
     """
 
@@ -47,13 +49,53 @@ class Security:
     request_timeout: float | None = None
     api_timeout: float | None = None
     max_response: int = 100_000_000
+    pool: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
-PLAINTEXT = Security()
+PLAINTEXT = ClientSettings()
+"""The settings if no property is set: no TLS and no login."""
 
 
-def from_properties(properties: Mapping[str, str]) -> Security:
+def _text(_: str, text: str) -> str:
+    return text
+
+
+def _integer(key: str, text: str, lowest: int, expected: str) -> int:
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and int(text[:12]) >= lowest):
+        raise ConfigError(f"{key}={text} is not a number of {expected}")
+    return int(text)
+
+
+def _bytes(key: str, text: str) -> int:
+    return _integer(key, text, 1, "bytes above 0")
+
+
+def _timeout(key: str, text: str) -> float:
+    return _integer(key, text, 1, "milliseconds above 0") / 1000
+
+
+def _pause(key: str, text: str) -> float:
+    return _integer(key, text, 0, "milliseconds, 0 or more") / 1000
+
+
+PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
+    "client.id": ("client_id", _text),
+    "default.api.timeout.ms": ("api_timeout", _timeout),
+    MAX_RESPONSE_KEY: ("max_response", _bytes),
+    "reconnect.backoff.max.ms": ("backoff_max", _pause),
+    "reconnect.backoff.ms": ("backoff", _pause),
+    "request.timeout.ms": ("request_timeout", _timeout),
+}
+"""Property → attribute of `ClientSettings` or `PoolOptions`, and function that parses the value.
+
+The function takes the name of the property, for the error message, and its value. Empty values are ignored. Properties
+of the login and TLS are not in this table, because they depend on each other.
+"""
+
+
+def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
     Properties that have no effect on an admin client are ignored. For each unknown property, `warnings` contains a
@@ -75,18 +117,29 @@ def from_properties(properties: Mapping[str, str]) -> Security:
     if protocol.startswith("SASL_"):
         mechanism = _mechanism(properties)
         username, password = _login(properties)
-    return Security(
+    return ClientSettings(
         protocol=protocol,
         mechanism=mechanism,
         username=username,
         password=password,
         tls=_tls(properties) if protocol.endswith("SSL") else None,
-        client_id=properties.get("client.id") or None,
-        request_timeout=_milliseconds(properties, "request.timeout.ms"),
-        api_timeout=_milliseconds(properties, "default.api.timeout.ms"),
-        max_response=_positive(properties, MAX_RESPONSE_KEY, "bytes") or PLAINTEXT.max_response,
-        warnings=unknown_keys(properties),
+        warnings=unknown_keys(properties, PROPERTIES),
+        **_parsed(properties),
     )
+
+
+def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the properties in `PROPERTIES`, and return attribute of `ClientSettings` → value."""
+    given = {
+        attribute: parse(key, properties[key])
+        for key, (attribute, parse) in PROPERTIES.items()
+        if properties.get(key, "").strip()
+    }
+    if "backoff" in given:
+        # As in Kafka's clients, the pauses do not grow if only the first one is set.
+        given.setdefault("backoff_max", given["backoff"])
+    pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
+    return {**given, "pool": pool}
 
 
 def _tls(properties: Mapping[str, str]) -> Tls:
@@ -127,17 +180,3 @@ def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
         if option not in module.options:
             raise ConfigError(f'{JAAS_KEY}: {option} is missing: write {option}="…"')
     return str.__str__(module.options["username"].reveal()), module.options["password"]
-
-
-def _milliseconds(properties: Mapping[str, str], key: str) -> float | None:
-    number = _positive(properties, key, "milliseconds")
-    return None if number is None else number / 1000
-
-
-def _positive(properties: Mapping[str, str], key: str, unit: str) -> int | None:
-    text = properties.get(key, "").strip()
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text[:12]) > 0):
-        raise ConfigError(f"{key}={text} is not a number of {unit} above 0")
-    return int(text)
