@@ -50,9 +50,12 @@ def test_module_table_has_one_row_per_module(package: str) -> None:
     if rows is None:
         assert len(expected) <= MOST_WITHOUT_TABLE, f"kgtui.{package} needs a table of its modules in its docstring"
         return
-    matches = [ROW.fullmatch(row) for row in rows]
-    assert None not in matches, f"a row has not the form | `module` | contents |: {rows[matches.index(None)]}"
-    assert sorted(match[1] for match in matches if match) == expected
+    matches = {row: ROW.fullmatch(row) for row in rows}
+    assert [row for row, match in matches.items() if match is None] == [], "rows that are not | `module` | contents |"
+    listed = [match[1] for match in matches.values() if match is not None]
+    assert [module for module in expected if module not in listed] == [], "modules without a row in the table"
+    assert [module for module in listed if module not in expected] == [], "rows of modules that do not exist"
+    assert len(listed) == len(expected), "a module has two rows"
 
 
 def test_contributing_lists_every_package() -> None:

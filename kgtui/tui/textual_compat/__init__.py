@@ -28,6 +28,6 @@ From kgtui, this package imports only `config`, `errors` and `output`.
 | `dismissal` | ignores the second dismissal of a screen |
 | `crash_message` | a short message in place of Textual's traceback |
 | `rendering` | cached styles, no second layout, strips without reference cycles |
-| `line_view` | a scroll view of text lines that causes no layout of the screen |
+| `line_view` | a scroll view that changes its lines without another layout of the screen |
 | `plot_size` | creates plots without plotext's size limit |
 """
