@@ -14,8 +14,8 @@ May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module o
 | `transport` | connects to a broker through aiokafka |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
-| `security` | settings for login and TLS from Java client properties |
-| `properties` | the supported Java client properties, and the parser of `sasl.jaas.config` |
+| `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
+| `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
 | `tls` | the `ssl.*` properties, with certificates and keys in PEM |
 | `secret` | passwords and keys that are never shown |
 | `first_success` | runs coroutines at the same time, for example to ask several brokers |
