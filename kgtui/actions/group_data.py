@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import CONFIGS, OFFSETS, Logs, read_groups
+from kgtui.model.error_numbers import TOPIC_GONE
 from kgtui.model.group import listing_of
 from kgtui.model.offsets import reason_of
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, GroupOffsets, ShareOffset
-
-TOPIC_GONE = frozenset({3, 100})
-"""Kafka's error codes UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID."""
 
 
 @dataclass(frozen=True, slots=True)

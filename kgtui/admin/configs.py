@@ -13,8 +13,8 @@ from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.cluster import Retention
+from kgtui.model.error_numbers import INVALID_REQUEST
 from kgtui.model.group import GroupConfig
-from kgtui.protocol.error_codes import INVALID_REQUEST
 from kgtui.protocol.messages.cluster import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:

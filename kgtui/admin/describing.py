@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from kgtui.admin.decoding import DECODERS, classic_group
 from kgtui.admin.routing import EXCHANGE_ERRORS, Batch, not_supported
 from kgtui.errors import UnsupportedError
+from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 from kgtui.model.group_types import CLASSIC, DEAD, RANKED_TYPES, canonical_state
-from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION
 from kgtui.protocol.messages import APIS
 from kgtui.protocol.messages.groups import DESCRIBE_GROUPS
 

@@ -14,8 +14,9 @@ from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, not_support
 from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError, UnsupportedError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
+from kgtui.model.error_numbers import UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
-from kgtui.protocol.error_codes import UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION, Reaction, lookup
+from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 

@@ -12,7 +12,8 @@ from kgtui.client.backoff import Backoff
 from kgtui.client.bootstrap import NEVER_CREATES
 from kgtui.client.first_success import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
-from kgtui.protocol.error_codes import LEADER_NOT_AVAILABLE, Reaction, lookup
+from kgtui.model.error_numbers import LEADER_NOT_AVAILABLE
+from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.cluster import FIND_COORDINATOR, METADATA
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import kgtui
 from kgtui.client import connect_errors
 from kgtui.errors import ConnectError, DecodeError, DisconnectedError
-from kgtui.protocol.error_codes import UNSUPPORTED_VERSION
+from kgtui.model.error_numbers import UNSUPPORTED_VERSION
 from kgtui.protocol.messages.cluster import API_VERSIONS
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
 from kgtui.errors import ClientError, KgtuiError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
+from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, table
-from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     import argparse

@@ -13,10 +13,10 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
+from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory
 from kgtui.monitor.policy import CHECK_GAPS
-from kgtui.protocol.error_codes import GROUP_ID_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -21,6 +21,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NoReturn
 
 from kgtui.errors import KgtuiError, UsageError
+from kgtui.model.error_numbers import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE
 from kgtui.model.group_types import GROUP_TYPES, TYPES
 
 if TYPE_CHECKING:
@@ -185,8 +186,8 @@ def pad(text: str, width: int) -> str:
 TIMEOUT = 30.0
 """Timeout of every request, in seconds, as in GroupsCommand."""
 
-LOADING = frozenset({14, 15})
-"""Error codes of a broker that is still starting: COORDINATOR_LOAD_IN_PROGRESS and COORDINATOR_NOT_AVAILABLE."""
+LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
+"""Error codes of a broker that is still starting."""
 
 PAUSE = 0.1
 """Time, in seconds, after which a request to a starting broker is repeated."""

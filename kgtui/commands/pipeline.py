@@ -17,6 +17,7 @@ from kgtui.commands.printing import Progress, notify
 from kgtui.commands.time_options import parse_duration, parse_time
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, LakeError, SourceError
+from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
     import argparse
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import OffsetsTopic
     from kgtui.pipeline.spark_lake import SparkLake
-
-_UNKNOWN_TOPIC = 3
-_TOPIC_AUTHORIZATION_FAILED = 29
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +229,7 @@ async def read_bounds(admin: KafkaGroupAdmin, timeout: float) -> Mapping[int, tu
         raise SourceError(_error_message(min(leaders.errors.values()), leaders.errors))
     partitions = [partition for _, partition in sorted(leaders.nodes)]
     if not partitions:
-        raise SourceError(_error_message(_UNKNOWN_TOPIC, {}))
+        raise SourceError(_error_message(UNKNOWN_TOPIC_OR_PARTITION, {}))
     answer = await admin.partition_bounds([(TOPIC, partition) for partition in partitions], timeout=timeout)
     result: dict[int, tuple[int, int]] = {}
     for partition in partitions:
@@ -249,9 +247,9 @@ def _error_message(code: int, errors: Mapping[str | tuple[str, int], int]) -> st
     from kgtui.pipeline.sources import NOT_PERMITTED, TOPIC
     from kgtui.protocol.error_codes import lookup
 
-    if code == _UNKNOWN_TOPIC:
+    if code == UNKNOWN_TOPIC_OR_PARTITION:
         return f"the cluster has no topic {TOPIC} yet, because no group has committed offsets"
-    if code == _TOPIC_AUTHORIZATION_FAILED:
+    if code == TOPIC_AUTHORIZATION_FAILED:
         return NOT_PERMITTED
     partitions = sorted(key[1] for key in errors if isinstance(key, tuple))
     which = f", partition {partitions[0]}" if partitions else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.error_numbers import FORBIDDEN, TOPIC_GONE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -130,16 +132,14 @@ class LagTotal:
     partitions: int = 0
 
 
-_FORBIDDEN = frozenset({29, 30, 31})
-_GONE = frozenset({3, 100})
 _LEADERLESS = frozenset({5, 6, 72, 74, 75, 76})
 
 
 def reason_of(error: int) -> str:
     """Convert the Kafka error code of a failed read to a value of `PartitionLag.reason`."""
-    if error in _FORBIDDEN:
+    if error in FORBIDDEN:
         return "forbidden"
-    if error in _GONE:
+    if error in TOPIC_GONE:
         return "topic deleted"
     if error in _LEADERLESS:
         return "no leader"

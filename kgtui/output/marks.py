@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model import fields
+from kgtui.model import error_numbers, fields
 from kgtui.model.fields import Missing
 
 if TYPE_CHECKING:
@@ -22,14 +22,12 @@ AT_LEAST = "≥"
 ASCII = {ord(NONE): "-", ord(AT_LEAST): ">="}
 """Table for `str.translate` that replaces the marks for terminals and files with ASCII only."""
 
-_AUTHORIZATION_FAILED = frozenset({29, 30, 31})  # TOPIC_AUTHORIZATION_FAILED, GROUP_…, CLUSTER_…
-
 
 def unknown(fault: Fault | None) -> str:
     """Return the mark for a missing value: `x` or `?` if a fault is the reason, `–` without a fault."""
     if fault is None:
         return NONE
-    return FORBIDDEN if fault.code in _AUTHORIZATION_FAILED else NO_ANSWER
+    return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
 
 
 def unread_partition(reason: str | None) -> str:

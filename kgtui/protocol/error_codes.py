@@ -1,6 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
 The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
+Names for the numbers of some codes are in `kgtui.model.error_numbers`, for packages that may not import this one.
 """
 
 # Each error code takes one line, even if Kafka's message is long, so the check of the line length is disabled.
@@ -42,12 +43,6 @@ class ErrorCode:
     advice: str
     """What the user can do about the error; empty if kgtui has no advice for this code."""
 
-
-UNKNOWN_TOPIC_OR_PARTITION = 3
-LEADER_NOT_AVAILABLE = 5
-UNSUPPORTED_VERSION = 35
-INVALID_REQUEST = 42
-GROUP_ID_NOT_FOUND = 69
 
 # The reaction to a code that is not in this table is FINAL. The table contains all codes whose Kafka exception is a subclass of
 # RetriableException, even codes that the APIs used by kgtui never return. It also contains REBOOTSTRAP_REQUIRED (129),

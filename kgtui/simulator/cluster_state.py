@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP
 from kgtui.simulator.hashing import hash_kafka_id, offsets_partition
 from kgtui.simulator.topics import Topic
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from kgtui.simulator.releases import Release
 
 OFFSETS_TOPIC = "__consumer_offsets"
-NON_EMPTY_GROUP = 68
-GROUP_ID_NOT_FOUND = 69
 RACKS = ("eu-1a", "eu-1b", "eu-1c")
 
 

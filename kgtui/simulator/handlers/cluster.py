@@ -6,15 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kgtui.protocol.error_codes import lookup
-from kgtui.simulator.handlers.request_context import (
+from kgtui.model.error_numbers import (
     COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,
     INVALID_REQUEST,
-    OPERATIONS_NOT_REQUESTED,
+    INVALID_TOPIC_EXCEPTION,
+    LEADER_NOT_AVAILABLE,
     TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from kgtui.protocol.error_codes import lookup
+from kgtui.simulator.handlers.request_context import OPERATIONS_NOT_REQUESTED
 from kgtui.simulator.releases import FEATURE_LEVELS
 
 if TYPE_CHECKING:
@@ -24,9 +27,6 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 NO_ID = UUID(int=0)
-LEADER_NOT_AVAILABLE = 5
-INVALID_TOPIC = 17
-UNKNOWN_TOPIC_ID = 100
 GROUP_KEY, TRANSACTION_KEY = 0, 1
 SHARE_KEY = 2
 KEY_TYPES = (GROUP_KEY, TRANSACTION_KEY, SHARE_KEY)
@@ -128,7 +128,7 @@ def _requested_topic(request: RequestContext, row: dict[str, Any]) -> dict[str, 
     topic = state.topics.get(name or "")
     if topic is None:
         valid = name is not None and TOPIC_NAME.fullmatch(name) and name not in (".", "..")
-        return {"ErrorCode": UNKNOWN_TOPIC_OR_PARTITION if valid else INVALID_TOPIC, "Name": name or ""}
+        return {"ErrorCode": UNKNOWN_TOPIC_OR_PARTITION if valid else INVALID_TOPIC_EXCEPTION, "Name": name or ""}
     return _topic(request, topic)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kgtui.protocol.error_codes import lookup
-from kgtui.simulator.handlers.cluster import INVALID_TOPIC, TOPIC_NAME
-from kgtui.simulator.handlers.request_context import (
+from kgtui.model.error_numbers import (
     GROUP_AUTHORIZATION_FAILED,
     INVALID_REQUEST,
+    INVALID_TOPIC_EXCEPTION,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from kgtui.protocol.error_codes import lookup
+from kgtui.simulator.handlers.cluster import TOPIC_NAME
 
 if TYPE_CHECKING:
     from kgtui.simulator.handlers.request_context import RequestContext
@@ -138,10 +139,10 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
     if request.faults.topic_forbidden(name):
         return TOPIC_AUTHORIZATION_FAILED, lookup(TOPIC_AUTHORIZATION_FAILED).message
     if not name:
-        return INVALID_TOPIC, "Topic name is invalid: the empty string is not allowed"
+        return INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed"
     if not TOPIC_NAME.fullmatch(name):
         wrong = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-        return INVALID_TOPIC, f"Topic name is invalid: '{name}' {wrong}"
+        return INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: '{name}' {wrong}"
     return (0, "") if name in request.state.topics else (UNKNOWN_TOPIC_OR_PARTITION, "")
 
 

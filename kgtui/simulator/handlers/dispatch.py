@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kgtui.model.error_numbers import UNSUPPORTED_VERSION
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages import APIS
@@ -13,7 +14,7 @@ from kgtui.protocol.messages.groups import DELETE_GROUPS, DESCRIBE_GROUPS, LIST_
 from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
 from kgtui.simulator.handlers import cluster, configs, groups, offsets
 from kgtui.simulator.handlers.groups import ListGroupsRowCache
-from kgtui.simulator.handlers.request_context import UNSUPPORTED_VERSION, RequestContext
+from kgtui.simulator.handlers.request_context import RequestContext
 from kgtui.simulator.releases import DESCRIBED_BY
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from __future__ import annotations
 from struct import pack
 from typing import TYPE_CHECKING, Any
 
-from kgtui.protocol.primitives import compact_length, compact_string
-from kgtui.simulator.generated_groups import DELETED, GENERATED_KINDS
-from kgtui.simulator.handlers.request_context import (
+from kgtui.model.error_numbers import (
     COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_ID_NOT_FOUND,
     INVALID_GROUP_ID,
-    OPERATIONS_NOT_REQUESTED,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_SERVER_ERROR,
     UNSUPPORTED_VERSION,
 )
+from kgtui.protocol.primitives import compact_length, compact_string
+from kgtui.simulator.generated_groups import DELETED, GENERATED_KINDS
+from kgtui.simulator.handlers.request_context import OPERATIONS_NOT_REQUESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -7,14 +7,15 @@ from struct import Struct, pack
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from kgtui.protocol.error_codes import lookup
-from kgtui.protocol.messages.offsets import OFFSET_FETCH
-from kgtui.protocol.primitives import compact_length, compact_string
-from kgtui.simulator.handlers.request_context import (
+from kgtui.model.error_numbers import (
+    NOT_LEADER_OR_FOLLOWER,
     TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_OR_PARTITION,
     UNSUPPORTED_VERSION,
 )
+from kgtui.protocol.error_codes import lookup
+from kgtui.protocol.messages.offsets import OFFSET_FETCH
+from kgtui.protocol.primitives import compact_length, compact_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +37,6 @@ UNINITIALIZED = (-1, -1)
 Starts = dict[int, tuple[int, int]]
 """Start offset and lag, by partition."""
 
-NOT_LEADER_OR_FOLLOWER = 6
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3

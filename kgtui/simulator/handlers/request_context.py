@@ -5,23 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgtui.model.error_numbers import COORDINATOR_LOAD_IN_PROGRESS, GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR
+
 if TYPE_CHECKING:
     from kgtui.protocol.api import Api
     from kgtui.simulator.cluster_state import ClusterState, Node
     from kgtui.simulator.faults import Faults
     from kgtui.simulator.groups.base import Group
-
-TOPIC_AUTHORIZATION_FAILED = 29
-GROUP_AUTHORIZATION_FAILED = 30
-UNKNOWN_SERVER_ERROR = -1
-UNKNOWN_TOPIC_OR_PARTITION = 3
-COORDINATOR_LOAD_IN_PROGRESS = 14
-COORDINATOR_NOT_AVAILABLE = 15
-NOT_COORDINATOR = 16
-UNSUPPORTED_VERSION = 35
-INVALID_REQUEST = 42
-GROUP_ID_NOT_FOUND = 69
-INVALID_GROUP_ID = 24
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
 """The authorized operations in a response if the request did not ask for them; this value means "not requested"."""

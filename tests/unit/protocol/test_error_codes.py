@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kgtui.model import error_numbers
 from kgtui.protocol.error_codes import CODES, Reaction, lookup
 from tests.unit.protocol.java_oracle import ask
 
@@ -44,6 +45,12 @@ def test_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tu
 )
 def test_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, ...], reaction: Reaction) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
+
+
+def test_named_numbers_are_the_codes_with_these_names() -> None:
+    named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
+    assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
+    assert len(named) == 17
 
 
 @pytest.mark.parametrize("code", [137, 999, -2, 32767, -32768])
