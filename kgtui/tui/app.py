@@ -89,7 +89,7 @@ class KgtuiApp(CrashReportingApp):
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colors that kgtui's roles have in themes that do not define these roles."""
+        """Return the colors of kgtui's color roles for themes that do not define these roles."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:
@@ -134,7 +134,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The monitor runs in a worker of the app, because a worker of the screen would end with the screen.
+        # The monitor runs in a worker of the app, because Textual cancels the workers of a removed screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -154,7 +154,7 @@ class KgtuiApp(CrashReportingApp):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            # The terminal is registered for no events, so that poll() reports only the loss of the terminal.
+            # The event mask is 0, so that poll() reports only a closed terminal and errors.
             self._terminal_poll.register(sys.stdin.fileno(), 0)
             self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
@@ -241,8 +241,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch in a worker, because the dialog is still on the screen stack and closing the old cluster may take
-            # long.
+            # A worker switches the cluster, because the dialog must first be removed from the screen stack, and because
+            # closing the old cluster may take long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

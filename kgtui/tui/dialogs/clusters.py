@@ -113,7 +113,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Compute the columns for the new width."""
         if self._session.clusters:
-            # The rows are written after the current layout, because Textual ignores layout requests during a layout.
+            # Called after the layout, because Textual ignores layout requests that are made during a layout.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -185,8 +185,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed])
         question = f"To confirm, type {self._challenge.what}:\n"
-        # The text that the user must type is printable ASCII already. Escaping its backslashes again would display a
-        # text that differs from the text to type.
+        # The text that the user must type is printable ASCII. It is not escaped, because escaping would double its
+        # backslashes, and the user would then type a different text.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.set_class(message.plan.irreversible, "-irreversible")
         self.add_class("-asking")

@@ -107,7 +107,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # The text is written after the current layout, because Textual ignores layout requests during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -93,7 +93,7 @@ class FindingPlot(TextLines):
         self._update()
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._update)
 
     @property

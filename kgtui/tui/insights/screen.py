@@ -73,7 +73,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because the widget has its new height only then.
+        # Called after the layout, because the widget has its new height only then.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -105,7 +105,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # Textual draws the background of a blank widget as one plain color, which is faster. The box covers the background.
+    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The box covers it.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -283,7 +283,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:

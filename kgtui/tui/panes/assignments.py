@@ -178,7 +178,7 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
-            # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+            # Called after the layout, because Textual ignores layout requests that are made during a layout.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:

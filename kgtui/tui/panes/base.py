@@ -79,7 +79,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self.write)
 
 
@@ -218,8 +218,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # The worker has a description, because Textual would otherwise make one from the arguments of each call. This takes
-    # long for a snapshot.
+    # Without a description, Textual would build one from the `repr` of all arguments. This takes long for a snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -373,5 +372,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace each line break in a message by a blank, because error messages of brokers may have several lines."""
+    """Replace each line break in a message with a blank, because error messages of brokers may have several lines."""
     return " ".join(message.split())

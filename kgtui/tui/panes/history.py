@@ -124,7 +124,7 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Return the whole snapshot, because each one may bring new samples or another position in the recording.
+        # Each snapshot redraws the pane, because new lag samples or another replay position may come with it.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
@@ -156,7 +156,7 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:
@@ -323,7 +323,7 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return up to `most` names each of members that joined and left, and by how many records offsets were rewound."""
+    """Write which members joined and left, up to `most` of each, and by how many records offsets were rewound."""
     now = change.now
     content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
     content += _more(len(now.joined) - most)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Columns that are sorted with the largest value first, by id. All other columns are sorted with the smallest value
-# first. This includes lead, the distance of the committed offset from the log start, because a small lead means that
+# Id of a column → whether its largest value comes first when the user sorts by it. In all other columns, the smallest
+# value comes first, also in `lead`, the distance of the committed offset from the log start: if the lead is small,
 # records may soon be lost.
 _DESCENDING = {"lag": True, "note": True}
 

@@ -131,7 +131,7 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._write, fresh=False)
 
 

@@ -70,7 +70,7 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Wait until the current layout is finished, because Textual ignores requests for a layout during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)

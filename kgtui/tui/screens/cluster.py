@@ -121,7 +121,7 @@ class ClusterScreen(Screen[None]):
             session: the session with the cluster or recording.
             monitor: publishes the snapshots to show.
             like: another screen, from which grouping and sorting are copied. If `session` is a recording that was
-                opened over a live screen, also the cursor and the pane in front are copied.
+                opened over a live screen, the cursor and the pane in front are copied too.
         """
         # The CSS class "-bare" is set here and not at the first snapshot, because each change of a CSS class makes
         # Textual recompute all styles.
@@ -177,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        self._like = None  # Release the model, so that the memory of its groups can be freed.
+        self._like = None  # Release the other tree, so that the memory of its groups can be freed.
         if over_live:
             self.group = self.group_tree.group
             self.update_monitor()

@@ -67,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Wrap the text for the new width."""
-        # The text is written after the current layout, because Textual ignores layout requests during a layout.
+        # Called after the layout, because Textual ignores layout requests that are made during a layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -123,7 +123,7 @@ def _error_text(error: KgtuiError) -> str:
 
 
 def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
-    # The address is added only to reasons that do not start with it.
+    # Add the address to each reason that does not start with it.
     reasons = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
     return [f"  {text.marks().fault} {text.plain(' '.join(reason.split()), 260)}" for reason in reasons]
 

@@ -1,4 +1,4 @@
-"""Replace Textual's traceback after an unexpected exception by a short message with the path of a crash report.
+"""Replace Textual's traceback after an unexpected exception with a short message that names the path of a crash report.
 
 The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. Textual prints the text
 that an exception returns from `__rich__` in place of the traceback. Therefore the unexpected exception is wrapped in a
@@ -53,7 +53,7 @@ class CrashReportingApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         if self.exiting or not self.is_running:
-            # Such an exception is expected: workers still run while the app exits, but their widgets no longer exist.
+            # Exceptions are expected here, because workers still run while the app exits, but their widgets are gone.
             _log.info("error while exiting: %s", type(error).__name__)
             return
         if not isinstance(error, CrashedError):

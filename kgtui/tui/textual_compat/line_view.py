@@ -67,7 +67,7 @@ class LineView(StyleCache, ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._line_cache: dict[int, Strip] = {}  # rendered lines by line number of the widget
+        self._line_cache: dict[int, Strip] = {}  # line number in the widget → rendered line
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:

@@ -177,7 +177,7 @@ def _transition(current: _Style, target: _Style) -> str:
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # All attributes are reset, because not every terminal can end a single attribute.
+        # All attributes are reset, because not every terminal can turn off a single attribute.
         codes, current = ["0"], _PLAIN
     else:
         codes = []

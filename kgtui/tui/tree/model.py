@@ -1,6 +1,6 @@
-"""The model of the tree: its open nodes, marked groups, sort order and cursor, which are kept at every refresh.
+"""The model of the tree: its open nodes, marked groups, sort order and cursor, which are preserved across refreshes.
 
-This module also computes the layout of the tree from a snapshot, in slices.
+This module also computes the layout of the tree from a snapshot, in slices that do not block the event loop.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # The cursor, and the row to which it moves when its group changes state or is deleted
+    # The cursor, and the row to which it moves when its group moves to another node or is deleted
 
     @property
     def group(self) -> str | None:

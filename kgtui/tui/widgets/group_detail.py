@@ -150,7 +150,7 @@ class PaneTabs(LineWidget):
         pieces: list[Piece] = []
         self._ends = []
         end = 0
-        for pane, title in pane_titles(width - 1).items():  # one cell is the blank before the first title
+        for pane, title in pane_titles(width - 1).items():  # one cell is needed for the blank before the first title
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
             end += 1 + len(title)
             self._ends.append((end, pane))

@@ -80,7 +80,7 @@ def test_finding_row_shows_severity_kind_duration_and_description() -> None:
 
 
 @pytest.mark.parametrize("subject", HOSTILE)
-def test_finding_description_fits_and_escapes_control_characters(subject: str) -> None:
+def test_finding_description_fits_the_width_and_escapes_control_characters(subject: str) -> None:
     finding = replace(FINDING, subject=subject, what=f"{subject} waits", command=("kgtui", "show", subject))
     for width in (60, 78, 118):
         lines = words(describe_finding(FindingRow(0, finding, NOW), width))
@@ -100,11 +100,8 @@ def test_evidence_values_are_formatted_by_column() -> None:
     assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
 
 
-def test_finding_about_unused_groups_is_marked_with_its_groups() -> None:
-    """A finding counts as marked if all its groups that still exist are marked in the tree.
-
-    Findings of other kinds are never marked.
-    """
+def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
+    """Groups that no longer exist are ignored, and findings that are not about unused groups are never marked."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]
@@ -136,7 +133,7 @@ def test_warnings_name_missing_unreadable_and_outdated_tables() -> None:
     assert command.endswith("creates the tables")
 
 
-def test_without_findings_the_commands_to_run_are_shown() -> None:
+def test_text_without_findings_shows_the_commands_to_run() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
@@ -148,8 +145,8 @@ def test_without_findings_the_commands_to_run_are_shown() -> None:
     assert "kgtui record" not in unread
 
 
-def test_plot_of_lag_history_has_gap_and_no_states() -> None:
-    """No line connects the values before and after the gap.
+def test_finding_plot_shows_lag_and_rates_but_no_states() -> None:
+    """The time without recording is a gap, so the plot does not connect the values before and after it.
 
     If the plot covers several days, its time axis shows dates.
     """

@@ -69,7 +69,7 @@ def text_of(field: Field) -> str:
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
-def test_each_known_value_is_shown_in_a_field(fields: dict[str, Any], label: str, expected: str) -> None:
+def test_each_known_health_value_is_shown_in_a_field(fields: dict[str, Any], label: str, expected: str) -> None:
     assert text_of(fields_by_label(snapshot_with(**fields))[label]) == expected
 
 
@@ -88,7 +88,7 @@ def test_each_known_value_is_shown_in_a_field(fields: dict[str, Any], label: str
         {"undecided": ()},
     ],
 )
-def test_field_of_unknown_value_is_left_out(fields: dict[str, Any]) -> None:
+def test_field_of_an_unknown_health_value_is_left_out(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -105,7 +105,7 @@ def test_urgent_health_fields_are_red_or_amber() -> None:
     assert found["rebalances"].lines[0][0].role == WARN
 
 
-def test_old_verdict_shows_its_age() -> None:
+def test_old_health_verdict_is_shown_with_its_age() -> None:
     found = fields_by_label(with_health(sample_snapshot(), GROUP, "stuck", ago=180.0))
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 

@@ -72,7 +72,7 @@ def test_safe_text_is_not_escaped_twice() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
-def test_wrapped_lines_fit_and_keep_every_word(texts: list[str], width: int) -> None:
+def test_wrapped_lines_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
     lines = wrap_cells([Cell(text) for text in texts], width)
     for line in lines:
         assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
@@ -81,18 +81,18 @@ def test_wrapped_lines_fit_and_keep_every_word(texts: list[str], width: int) -> 
     assert after == before
 
 
-def test_wrapping_escapes_text_only_once() -> None:
+def test_wrapped_cells_are_escaped_and_not_escaped_again() -> None:
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_width_is_the_widest_value_up_to_max_width() -> None:
+def test_column_prefers_its_widest_value_but_at_most_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_column_of_highest_rank_is_dropped_first_and_numbers_stay_whole() -> None:
+def test_narrow_table_drops_highest_rank_first_and_never_cuts_numbers() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
@@ -103,7 +103,7 @@ def test_column_of_highest_rank_is_dropped_first_and_numbers_stay_whole() -> Non
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_click_position_is_mapped_to_a_column() -> None:
+def test_column_at_returns_the_column_under_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -182,7 +182,7 @@ def test_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     }
 
 
-def test_missing_start_offset_and_unreported_lag_have_different_marks() -> None:
+def test_share_group_marks_missing_start_offset_and_unreported_lag_differently() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
@@ -191,7 +191,7 @@ def test_missing_start_offset_and_unreported_lag_have_different_marks() -> None:
     assert rows[0].owner == "3 members"
 
 
-def test_streams_partition_is_owned_by_the_member_with_active_task() -> None:
+def test_streams_partition_is_owned_by_the_member_with_its_active_task() -> None:
     rows = offset_rows.partition_rows(data.streams_offsets(), data.streams_group())
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
@@ -304,7 +304,7 @@ def test_unknown_lag_is_never_shown_as_zero() -> None:
     assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_overview_of_simple_group_shows_what_deletion_loses() -> None:
+def test_overview_of_simple_group_shows_what_deleting_it_would_lose() -> None:
     snapshot = data.example_snapshot()
     assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
@@ -366,7 +366,7 @@ def test_placeholder_is_shown_until_data_has_been_read() -> None:
         assert awaited_text(snapshot, group, snapshot.details, "members") == ""
 
 
-def test_notice_of_unsupported_read_has_no_error_color() -> None:
+def test_notice_about_an_unsupported_request_has_no_error_color() -> None:
     snapshot = data.example_snapshot()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
@@ -377,7 +377,7 @@ def test_notice_of_unsupported_read_has_no_error_color() -> None:
 # Rows of the Config pane
 
 
-def test_configs_set_for_the_group_are_first_other_types_last() -> None:
+def test_configs_set_for_the_group_come_before_other_configs() -> None:
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [
         "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",

@@ -20,7 +20,7 @@ def test_action_ids_and_keys_are_unique() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_has_a_function_and_texts() -> None:
+def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id
@@ -52,7 +52,7 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keymap_changes_shown_keys_and_unknown_ids_are_reported() -> None:
+def test_keymap_changes_shown_keys_and_reports_unknown_action_ids() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"

@@ -119,6 +119,6 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
     assert text.clock(None) == "–"
 
 
-def test_text_without_control_characters_is_not_changed() -> None:
+def test_group_id_without_control_characters_is_not_changed() -> None:
     assert text.plain("payments.settle") == "payments.settle"
     assert visible("payments.settle") == "payments.settle"

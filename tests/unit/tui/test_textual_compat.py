@@ -75,7 +75,7 @@ def test_undivided_strip_is_freed_without_the_garbage_collector() -> None:
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_shorter_than_the_last_cut_is_freed_too() -> None:
+def test_strip_that_ends_before_the_last_cut_is_freed() -> None:
     """Lines of the tree are such strips, because each of them ends before the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
@@ -117,7 +117,7 @@ def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> N
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-# Screens
+# Dismissal of screens
 
 
 async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
@@ -261,7 +261,7 @@ async def test_canary_scroll_view_creates_a_scroll_bar_of_textuals_class() -> No
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_runs_as_a_widget() -> None:
+async def test_line_view_starts_its_own_scroll_bar_as_a_widget() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

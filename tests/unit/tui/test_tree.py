@@ -48,7 +48,7 @@ def test_merging_sorted_lists_gives_one_sorted_list(parts: list[list[str]]) -> N
     assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
 
-def test_many_lists_are_merged_in_slices() -> None:
+def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
     parts = [[f"{number:06d}" for number in range(start, 60_000, 3)] for start in range(3)]
     pauses: list[None] = []
     joined: list[Sequence[str]] = []
@@ -99,7 +99,7 @@ def test_group_with_several_topics_is_under_each_topic() -> None:
 
 
 def test_state_missing_in_the_listing_comes_from_the_group_summary() -> None:
-    """Before Kafka 2.6, ListGroups returns no states. kgtui then learns the state when it reads the group."""
+    """Before Kafka 2.6, ListGroups returns no states. kgtui reads the state of such a group with its summary."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
@@ -113,7 +113,7 @@ def test_state_missing_in_the_listing_comes_from_the_group_summary() -> None:
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_family_is_the_prefix_up_to_the_first_separator(group: str, family: str | None) -> None:
+def test_family_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
@@ -207,7 +207,7 @@ def test_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
         assert line_width(heading_line(width, "by type, state", "lag", True)) == width
 
 
-def test_narrow_tree_drops_age_then_count_then_lag() -> None:
+def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
     assert column_widths(80).age > 0
     assert column_widths(44).age == 0
     assert column_widths(44).count > 0
