@@ -23,6 +23,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `health` | verdict, lag trend, time lag and data loss from polled offsets |
 | `series` | ring buffers with lag, members and rates of watched groups |
 | `timeline` | samples and changes of one group over an interval, for plots |
+| `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
 | `explanation` | explains faults, group states and unknown lag, and what to do |
 | `command_line` | command lines for Kafka's own tools |
 | `text` | escapes control characters, and removes secrets |
