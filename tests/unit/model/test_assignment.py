@@ -36,7 +36,7 @@ def status(found: Assignment, name: str, number: int, role: str = "") -> Placeme
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
-def test_settled_group_has_no_pending_moves() -> None:
+def test_group_whose_members_own_their_targets_has_no_moves() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
         member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
@@ -81,7 +81,7 @@ def test_free_partition_waits_for_its_target_member() -> None:
     assert found.placements[0].waits_for == ("new",)
 
 
-def test_static_member_that_left_still_delays_the_group() -> None:
+def test_partition_waits_for_a_static_member_that_left_temporarily() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), target=(), epoch=-2),
         member("b", assignment=(), target=(("t", (0,)),), epoch=4),
@@ -100,12 +100,12 @@ def test_partitions_known_from_offsets_are_unowned_or_unsubscribed() -> None:
     assert not found.targeted
 
 
-def test_missing_partition_number_is_unowned() -> None:
+def test_partition_between_two_owned_partitions_is_unowned() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
-def test_subscription_by_pattern_has_no_known_topics() -> None:
+def test_no_topic_is_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
@@ -126,11 +126,11 @@ def test_partitions_of_an_empty_group_are_unowned() -> None:
     assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
-def test_withheld_members_have_no_assignment() -> None:
+def test_group_with_withheld_members_has_no_assignment() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
-def test_huge_partition_number_adds_a_limited_number_of_items() -> None:
+def test_huge_partition_number_adds_a_limited_number_of_partitions() -> None:
     found = made(member("a", assignment=(("t", (2**31 - 1,)),), topics=("t",)))
     assert len(found.placements) == MOST_INFERRED + 1
 
@@ -195,12 +195,12 @@ def test_skew_is_the_largest_load_divided_by_the_average() -> None:
     assert [load.name for load in by["rack"].loads] == ["r1", "r2", None]
 
 
-def test_skew_without_items_has_no_ratio() -> None:
+def test_skew_has_no_ratio_if_members_own_no_partitions() -> None:
     found = made(member("a", assignment=()))
     assert {skew.ratio for skew in found.skews} == {None}
     assert found.idle == ("a",)
 
 
-def test_connect_items_are_connectors_and_tasks() -> None:
+def test_items_of_a_connect_worker_are_connectors_and_tasks() -> None:
     worker = member(connect=ConnectWorker("u", connectors=("c",), tasks=(("c", (0,)),)))
     assert items_of(worker) == {Item("c", -1, "connector"), Item("c", 0, "task")}

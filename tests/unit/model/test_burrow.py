@@ -193,7 +193,7 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
         ),
     ],
 )  # fmt: skip
-def test_example_of_each_verdict(window: Window, now: int, status: Status) -> None:
+def test_example_windows_have_the_expected_verdicts(window: Window, now: int, status: Status) -> None:
     assert judge_partition(window, now).status is status
 
 

@@ -38,16 +38,16 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_describe_uses_the_script_of_the_kind(kind: str, view: command_line.View, expected: str) -> None:
+def test_describe_command_uses_the_script_for_the_group_kind(kind: str, view: command_line.View, expected: str) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_describe_notes_groups_that_kafkas_tools_cannot_describe() -> None:
+def test_describe_command_notes_that_kafkas_tools_reject_connect_groups() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
 
-def test_delete_has_every_group_and_the_properties_file() -> None:
+def test_delete_command_has_every_group_and_the_properties_file() -> None:
     line = command_line.delete(["a", "b c"], "share", SEEDS, command_config="/etc/my kafka/admin.properties")
     assert shlex.split(line.text) == [
         *("kafka-share-groups.sh", "--bootstrap-server", "b1:9092,b2:9092"),
@@ -55,7 +55,7 @@ def test_delete_has_every_group_and_the_properties_file() -> None:
     ]
 
 
-def test_delete_by_consumer_script_has_a_warning() -> None:
+def test_delete_command_with_the_consumer_script_has_a_warning() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 
@@ -76,7 +76,7 @@ def test_quote_escapes_unsafe_characters(word: str, quoted: str) -> None:
     assert command_line.quote(word) == quoted
 
 
-def test_bash_reads_a_quoted_word_as_the_original() -> None:
+def test_bash_parses_a_quoted_word_to_the_original_word() -> None:
     words = ["a b", "it's", "x\x1b[0m\ny\\z'", "`id`", "\u202eabc\u2066", "[/red]", "-x", "!!", "tab\tend"]
     script = "printf '%s\\0' " + command_line.join(words)
     done = subprocess.run(

@@ -35,13 +35,13 @@ def test_forbidden_group_names_the_permission_and_the_command() -> None:
     assert "kafka-acls.sh" in found.advice
 
 
-def test_unknown_error_keeps_the_message_of_the_broker() -> None:
+def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
     found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.message) == ("UNKNOWN_999 (999)", "strange")
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_of_the_fault_comes_first() -> None:
+def test_advice_of_the_fault_precedes_general_advice() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -53,7 +53,7 @@ def test_every_state_is_explained(state: str) -> None:
     assert not found.is_problem
 
 
-def test_unknown_state_keeps_its_name() -> None:
+def test_explanation_of_an_unknown_state_has_its_name() -> None:
     assert explanation.explain_state("Hovering").title == "Hovering"
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 
@@ -68,7 +68,7 @@ def test_each_reason_for_unknown_lag_is_explained_once() -> None:
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_explanations_of_a_group_end_with_its_state() -> None:
+def test_faults_of_a_group_are_explained_before_its_state() -> None:
     titles = [one.title for one in explanation.explain_group(example_snapshot(), "secret.group")]
     assert titles == ["GROUP_AUTHORIZATION_FAILED (30)", "Stable"]
 
@@ -77,5 +77,5 @@ def test_faults_of_a_group_include_those_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_refusal_is_a_whole_sentence() -> None:
+def test_explanation_of_a_refusal_is_a_whole_sentence() -> None:
     assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_states_with_members_are_before_empty_and_dead() -> None:
+def test_states_are_in_order_with_empty_and_dead_last() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -36,7 +36,7 @@ def test_consumer_rpc_is_tried_first_for_groups_of_unknown_type() -> None:
 @pytest.mark.parametrize(
     ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
 )
-def test_unknown_types_and_protocols_have_a_kind_too(type_: str | None, protocol: str | None) -> None:
+def test_unknown_types_and_protocols_have_a_kind(type_: str | None, protocol: str | None) -> None:
     assert kind_of(type_, protocol) in KINDS
 
 
@@ -44,7 +44,7 @@ def test_only_empty_groups_can_be_deleted() -> None:
     assert {entry.deletable_states for entry in GROUP_TYPES.values()} == {frozenset({"Empty"})}
 
 
-def test_offsets_expire_after_empty_after_commit_or_never() -> None:
+def test_offset_expiry_depends_on_the_group_type() -> None:
     expiries = {name: entry.offset_expiry.name for name, entry in GROUP_TYPES.items()}
     assert expiries == {
         "classic": "AFTER_EMPTY", "consumer": "AFTER_COMMIT", "share": "NEVER", "streams": "AFTER_COMMIT"

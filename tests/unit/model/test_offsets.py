@@ -30,7 +30,7 @@ def test_commit_beyond_the_log_end_has_zero_lag() -> None:
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
-def test_records_expired_before_the_read_are_lost() -> None:
+def test_records_deleted_before_the_group_read_them_are_lost() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 40), PartitionBounds(50, 100))
     assert (row.lost, row.lead) == (10, 0)
 
@@ -66,7 +66,7 @@ def test_share_lag_is_the_value_from_the_broker() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_counts_unknown_partitions() -> None:
+def test_total_lag_counts_partitions_with_unknown_lag() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -99,7 +99,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_fast_and_exact_total_lag_are_equal(
+def test_lag_of_group_equals_the_total_over_its_partitions(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

@@ -112,7 +112,7 @@ def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = fro
         ("type:classic payments lag:0 state:Empty", {"payments.refund"}),
     ],
 )  # fmt: skip
-def test_spellings_select_the_expected_groups(text: str, expected: set[str]) -> None:
+def test_filters_select_the_expected_groups(text: str, expected: set[str]) -> None:
     assert chosen(text) == expected
 
 
@@ -132,7 +132,7 @@ def test_partly_known_lag_is_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_unread_groups_match_no_term_and_no_negation() -> None:
+def test_groups_without_data_match_neither_term_nor_negation() -> None:
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()
@@ -149,7 +149,7 @@ def test_groups_with_a_failed_read_match_no_topic_term() -> None:
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_states_of_old_brokers_come_from_the_sweep() -> None:
+def test_state_missing_in_the_listing_comes_from_the_sweep() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -160,7 +160,7 @@ def test_states_of_old_brokers_come_from_the_sweep() -> None:
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_description_newer_than_the_summary_is_used() -> None:
+def test_filter_prefers_a_description_newer_than_the_summary() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -172,9 +172,9 @@ def test_description_newer_than_the_summary_is_used() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_searched_ignores_groups_that_the_list_excludes() -> None:
+def test_searched_ignores_groups_excluded_by_their_listing() -> None:
     snap = mixed_snapshot()
-    assert parse("topic:payments").searched(snap) == (3, 6)  # the members of Orders-Share could not be read
+    assert parse("topic:payments").searched(snap) == (3, 6)  # Three of six groups have not been fully read.
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
     assert parse("empty:1h+").searched(snap) == (4, 6)
@@ -264,7 +264,7 @@ def test_syntax_errors_have_position_and_expected_text(text: str, position: int,
     assert caught.value.expected
 
 
-def test_quoted_value_may_be_an_unknown_name() -> None:
+def test_quoted_type_or_state_may_be_unknown_to_kgtui() -> None:
     snap = snapshot({"q": Listing("quantum", "", "Superposed", 1), "g": CONSUMER})
     assert chosen('type:"quantum"', snap) == {"q"}
     assert chosen('state:"superposed"', snap) == {"q"}
@@ -299,14 +299,14 @@ def test_regular_expressions_take_linear_time() -> None:
         parse("/" + "(" * 1500 + "a" + "{1000})" * 300 + "/")
 
 
-def test_wrong_expression_writes_nothing_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    """By default, RE2 writes to stderr, which would damage the screen."""
+def test_invalid_regular_expression_writes_nothing_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    """By default, RE2 writes errors to stderr, which would overwrite the terminal UI."""
     with pytest.raises(QueryError):
         parse("/a**(/")
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_in_slices_gives_the_same_result() -> None:
+def test_filtering_with_pauses_gives_the_same_result() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -334,7 +334,7 @@ def test_ids_of_excluded_listings_are_not_read() -> None:
     assert len(parse("type:consumer g-").select(snap)) == 10
 
 
-def test_help_examples_parse_without_shell_quotes() -> None:
+def test_help_examples_are_valid_and_need_no_shell_quotes() -> None:
     for row in HELP:
         assert re.fullmatch(r"[A-Za-z0-9_./:,%+^-]+", row.example), row.example
         assert row.example[0] not in "-%~^"

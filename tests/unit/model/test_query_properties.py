@@ -69,7 +69,7 @@ def test_text_of_a_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None
 
 
 @given(st.one_of(typed, anything))
-def test_any_text_parses_or_fails_at_a_position(text: str) -> None:
+def test_any_text_is_valid_or_has_an_error_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm]
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_longer_word_is_within_the_shorter_word_unless_negated(word: str, more: str, ids: list[str]) -> None:
+def test_longer_word_selects_fewer_ids_than_its_prefix_unless_negated(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))

@@ -29,7 +29,7 @@ def test_full_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_series_without_new_samples_is_dropped_first() -> None:
+def test_full_store_drops_the_series_without_new_samples() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -52,7 +52,7 @@ def offsets(position: int, end: int) -> GroupOffsets:
 def test_rates_are_computed_between_consecutive_samples() -> None:
     """No rate is computed across a failed read, a gap or an added partition.
 
-    If a position goes back, the rate is not negative.
+    If a position goes back, the read rate is unknown.
     """
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
@@ -64,7 +64,7 @@ def test_rates_are_computed_between_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_reads_that_differ_become_change_points() -> None:
+def test_reads_that_differ_from_the_previous_read_become_change_points() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

@@ -96,8 +96,8 @@ def test_text_of_a_verdict_term_parses_to_the_same_term(any_of: tuple[VerdictMat
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_time_lag_of_at_least_10_s_matches_no_upper_limit() -> None:
-    """A time lag of at least 10 s may be 20 s, so a limit in between neither selects nor excludes the group."""
+def test_time_lag_with_only_a_lower_bound_matches_no_upper_limit() -> None:
+    """A time lag of at least 10 s may be below or above 20 s, so `timelag:..20s` and its negation do not match."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))
     snapshot = replace(mixed_snapshot(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})

@@ -47,7 +47,7 @@ def test_changed_set_of_partitions_starts_a_new_trend() -> None:
 
 def test_time_lag_of_a_group_is_its_largest_time_lag() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The record at offset 1000 is the first of ten records that were written evenly in the first 5 s, so at 0.5 s.
+    # Offset 1000 is the first of ten records in the first 5 s. If they were written evenly, it was written at 0.5 s.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -56,7 +56,7 @@ def test_time_lag_of_a_group_is_its_largest_time_lag() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_summed_and_none_if_unknown() -> None:
+def test_lost_records_are_summed_and_unknown_without_a_log_start() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
@@ -80,7 +80,7 @@ def test_members_behind_the_target_assignment_are_listed_with_epochs() -> None:
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_empty_period_starts_at_the_first_read_as_empty() -> None:
+def test_empty_period_starts_at_the_first_read_in_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -97,7 +97,10 @@ def test_empty_period_starts_at_the_first_read_as_empty() -> None:
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
 def test_expiry_is_an_upper_limit_if_offsets_expire_after_their_commits(group_type: str, text: str) -> None:
-    """Offsets of classic groups expire after the group became Empty; Kafka ignores when they were committed."""
+    """In classic groups, the retention time of offsets starts when the group becomes Empty.
+
+    In consumer and streams groups, it starts at each commit.
+    """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
         history.add(T0 + 20 * n, described(state, group_type), offsets((1, 1)))
@@ -146,7 +149,7 @@ def test_classic_groups_have_no_epoch_steps() -> None:
     assert health_of(seen).lag is None
 
 
-def test_changes_in_gaps_or_over_an_hour_old_are_ignored() -> None:
+def test_rebalances_in_gaps_or_over_an_hour_ago_are_ignored() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -158,7 +161,7 @@ def test_changes_in_gaps_or_over_an_hour_old_are_ignored() -> None:
     assert log.rate(9999.0) is None
 
 
-def test_memory_is_bounded_and_the_oldest_sample_stays() -> None:
+def test_long_read_history_is_bounded_and_keeps_the_oldest_sample() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -172,7 +175,7 @@ def test_memory_is_bounded_and_the_oldest_sample_stays() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_needs_one_period_per_quiet_minute() -> None:
+def test_rebalance_log_stores_one_period_per_minute_without_changes() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -226,7 +229,7 @@ def test_drain_time_is_unknown_if_some_lag_is_unknown() -> None:
     assert health.drain is None
 
 
-def test_gap_length_is_configurable() -> None:
+def test_time_without_a_read_that_is_a_gap_is_configurable() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

@@ -18,8 +18,8 @@ def stuck(reads: int) -> list[GroupOffsets]:
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
-def test_stuck_group_is_stop_after_a_full_window() -> None:
-    """Ten commits at intervals of 5 s take 45 s from the first to the last, so there is no verdict before 45 s."""
+def test_stuck_group_is_stop_after_more_than_45_s() -> None:
+    """Ten commits, as many as Burrow looks at, span 45 s. STOP needs a longer time without a commit."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -37,8 +37,11 @@ def test_stop_takes_longer_if_commits_are_rare() -> None:
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
-def test_stop_needs_longer_silence_after_long_idle_time() -> None:
-    """Burrow reports STOP only if no commit follows for longer than the window lasts: here 215 s, mostly idle."""
+def test_stop_takes_longer_after_a_long_idle_time() -> None:
+    """Burrow reports STOP when no commit follows for longer than its last ten commits span.
+
+    Here, they span 215 s, because the group was idle between the first and the second commit.
+    """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
     still = [offsets((1040, 1500))]
@@ -47,7 +50,7 @@ def test_stop_needs_longer_silence_after_long_idle_time() -> None:
 
 
 def test_group_that_keeps_up_is_ok_and_decided() -> None:
-    """The lag grows with the traffic although the group keeps up; this must not count as falling behind."""
+    """With more traffic, the lag of a group that keeps up grows. This must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -58,7 +61,7 @@ def test_group_without_lag_is_ok_at_the_first_read() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_one_read_with_lag_is_undecided() -> None:
+def test_stop_is_undecided_after_one_read_with_lag() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
@@ -66,7 +69,8 @@ def test_slow_group_is_warn_after_enough_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The first two commits have no lag, because no log end offset was old enough yet (`offset_refresh`) to compute it.
+    # The first two commits have no lag, because Burrow computes it from an older log end (`offset_refresh`). Five
+    # commits with a lag therefore need seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -140,7 +144,7 @@ def test_reason_names_a_topic_without_subscribers() -> None:
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
 
 
-def test_removed_group_is_not_found() -> None:
+def test_verdict_of_a_removed_group_is_not_found() -> None:
     observed = watch(stuck(20))
     observed.mark_gone()
     health = health_of(observed)
@@ -165,8 +169,8 @@ def test_offset_changes_become_commits_with_lag_to_older_log_ends() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_frequent_reads_give_the_same_window_as_commits(commits: list[tuple[int, int, int]], every: int) -> None:
-    """The offsets are those of the commits, and each time is less than one read interval after the commit."""
+def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
+    """A window computed from reads has the offsets of the commits, each less than one read interval late."""
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
         at += gap * every
@@ -194,8 +198,8 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_every_verdict_is_backed_by_enough_reads(rows: list[tuple[int | None, int | None]], every: float) -> None:
-    """There is no verdict without a lag, no STOP before a full window, no STALL at all, and no WARN on few commits."""
+def test_verdicts_of_random_reads_have_enough_data(rows: list[tuple[int | None, int | None]], every: float) -> None:
+    """Verdicts except OK need a lag, STOP needs reads without progress, and WARN five commits. STALL never occurs."""
     health = health_of(watch([offsets(row) for row in rows], every))
     row = health.partitions["t", 0]
     if row.status is not Status.OK:

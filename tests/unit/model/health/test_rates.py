@@ -69,7 +69,7 @@ def test_growth_uses_only_points_after_the_newest_gap() -> None:
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_computed_from_jump_to_jump() -> None:
+def test_deletion_rate_is_measured_between_jumps_of_the_log_start() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -102,7 +102,7 @@ def test_loss_estimate_by_retention_uses_the_record_age() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
-    # The record at offset 9100 was written 5 s after the first sample, which is 115 s before the last sample.
+    # The record at offset 9100 was written at 5 s, and the last sample is from 120 s.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
     assert loss == Loss("t", 0, loss.seconds, "retention", 9100)
