@@ -98,7 +98,7 @@ class MonitorOptions:
 
     interval: float = 2.0
     timeout: float = 10.0
-    failure_pause_max: float = 30.0
+    failure_pause_max: float = 8.0
     list_load: float = 0.1
     visible_groups: int = 40
     sweep_rate: float = 400.0

@@ -388,3 +388,11 @@ async def test_a_defect_in_a_poll_loop_ends_the_monitor(admin: ScriptedAdmin, mo
         async with asyncio.timeout(5):
             await Monitor(admin, FAST).run()
     assert raised.group_contains(ZeroDivisionError)
+
+
+async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
+    """The pauses after failures must not grow further, because the header would show the broker as missing."""
+    async with watching(admin, MonitorOptions()) as monitor:
+        pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
+    assert max(pauses) < 10
+    assert pauses[4] > pauses[0]
