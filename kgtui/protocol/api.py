@@ -68,8 +68,8 @@ class Message:
         A field that is missing in `value` is encoded with its default. A field that this version does not have is
         dropped if its value is the default, or if the schema marks the field as ignorable.
 
-        Raises EncodeError for any other value of a field that this version does not have, for a key that is not a
-        field of the message in any version, and for a value of the wrong type.
+        Raises EncodeError if a key is not a field of the message in any version, if a value has the wrong type, or if
+        this version does not have a field whose value must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:

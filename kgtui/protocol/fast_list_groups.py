@@ -31,7 +31,7 @@ _Tail = tuple[str, str, str]
 
 
 class GroupRow(NamedTuple):
-    """One listed group; a field that the version does not have is the empty string."""
+    """One listed group. A field that the version of the response does not have is an empty string."""
 
     group_id: str
     protocol_type: str
@@ -117,7 +117,8 @@ class ListGroupsRows:
                 return None
             start, left = self._pos, self.left
             before = self._take(left - number, at)
-            if self._pos != at:  # The bytes of `known` were found inside a row, for example in a group id.
+            if self._pos != at:
+                # The bytes of `known` were found inside a row, for example in a group id, and are not rows there.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -169,7 +170,9 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
                 # Calling tuple.__new__ with a concatenated tuple is a third faster than calling GroupRow.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            pass  # The row is truncated, the part after its group id is not cached, or its group id is not UTF-8.
+            # The row is truncated, its group id is not UTF-8, or the part after the group id is not cached.
+            # `decode_any` therefore reads the row field by field.
+            pass
         return decode_any(row)
 
     return decode if flexible else decode_any

@@ -109,7 +109,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # The data is not JSON or not UTF-8, has a number with too many digits, or is nested too deeply.
+        # The data is malformed: it is not JSON, not UTF-8, nested too deeply, or has a number with too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -1,1 +1,1 @@
-"""Tests of `kgtui.protocol` against Kafka's own classes and schemas, and against two other codecs."""
+"""Tests of `kgtui.protocol` against Kafka's own classes and schemas, and against the libraries kio and kafka-python."""

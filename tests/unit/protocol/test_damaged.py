@@ -49,8 +49,8 @@ FAST: dict[str, Callable[[int, bytes], object]] = {
 def damage(random: Random, data: bytes) -> bytes:
     """Return a damaged copy of the data.
 
-    At random positions it is truncated, bits are flipped, bytes are overwritten, inserted or removed, or a length is
-    replaced by a forged one.
+    At a random position, the copy is truncated, bits are flipped, bytes are overwritten, inserted or removed, or a
+    length is replaced with a forged one.
     """
     out = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 5))):
@@ -82,7 +82,7 @@ def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_decoding_a_damaged_message_returns_or_raises_decode_error(message: Message, version: int) -> None:
+def test_decoding_a_damaged_message_succeeds_or_raises_decode_error(message: Message, version: int) -> None:
     """If a damaged message can be decoded, the decoded value can be encoded and decoded again without a change."""
     random = Random(f"{message.name}{version}")
     rejected = 0
@@ -130,7 +130,7 @@ def normal(name: str, version: int, value: Any) -> object:
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 @settings(max_examples=15)
 @given(data=st.binary(max_size=300))
-def test_random_bytes_give_a_value_or_a_decode_error(message: Message, version: int, data: bytes) -> None:
+def test_decoding_random_bytes_succeeds_or_raises_decode_error(message: Message, version: int, data: bytes) -> None:
     outcome(message.decode, version, data)
     if message.name in FAST:
         outcome(FAST[message.name], version, data)
@@ -193,6 +193,6 @@ def test_a_string_longer_than_the_frame_is_rejected() -> None:
 
 @settings(max_examples=300)
 @given(data=st.binary(max_size=40), version=st.sampled_from((0, 1)))
-def test_random_bytes_as_headers_raise_only_decode_errors(data: bytes, version: int) -> None:
+def test_decoding_a_random_header_succeeds_or_raises_decode_error(data: bytes, version: int) -> None:
     outcome(lambda _, noise: decode_request_header(noise), 0, data)
     outcome(decode_response_header, version, data)

@@ -36,7 +36,7 @@ def short_id(value: object) -> str:
     ],
     ids=short_id,
 )
-def test_a_field_that_the_version_lacks_is_rejected(api: Api, version: int, value: dict[str, Any]) -> None:
+def test_encoding_rejects_a_field_that_the_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
     """If the encoder dropped such a field, for example a filter, the broker would list the wrong groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
@@ -57,7 +57,7 @@ def test_a_field_that_the_version_lacks_is_rejected(api: Api, version: int, valu
     ],
     ids=short_id,
 )
-def test_absent_fields_are_dropped_if_default_or_ignorable(
+def test_fields_the_version_lacks_are_dropped_if_default_or_ignorable(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -81,7 +81,9 @@ def test_absent_fields_are_dropped_if_default_or_ignorable(
     ids=short_id,
 )
 @pytest.mark.parametrize("version", [0, 5])
-def test_a_value_of_the_wrong_type_is_an_encode_error(version: int, value: dict[str, Any], reason: str) -> None:
+def test_encoding_a_value_of_the_wrong_type_raises_encode_error(
+    version: int, value: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(EncodeError, match=reason):
         LIST_GROUPS.response.encode(version, value)
 

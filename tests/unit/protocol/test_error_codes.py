@@ -19,14 +19,14 @@ def kafka_errors() -> dict[int, tuple[str, bool, str]]:
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}
 
 
-def test_names_and_messages_equal_kafkas(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
+def test_error_names_and_messages_equal_kafkas(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
     ours = {code: (error.name, error.message) for code, error in CODES.items()}
     theirs = {code: (name, message if code else "") for code, (name, _, message) in kafka_errors.items()}
     assert ours == theirs
     assert len(ours) == 138
 
 
-def test_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
+def test_error_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -43,7 +43,7 @@ def test_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tu
         ((24, 29, 30, 31, 35, 42, 68, 69, 86, 110, 113, 128, 130, 131, 132, 134, 135, 136), Reaction.FINAL),
     ],
 )
-def test_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, ...], reaction: Reaction) -> None:
+def test_error_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, ...], reaction: Reaction) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
@@ -54,7 +54,7 @@ def test_named_numbers_are_the_codes_with_these_names() -> None:
 
 
 @pytest.mark.parametrize("code", [137, 999, -2, 32767, -32768])
-def test_an_unknown_code_has_a_name_and_is_final(code: int) -> None:
+def test_an_unknown_error_code_has_a_name_and_is_final(code: int) -> None:
     error = lookup(code)
     assert (error.code, error.name, error.reaction) == (code, f"UNKNOWN_{code}", Reaction.FINAL)
     assert str(code) in error.message

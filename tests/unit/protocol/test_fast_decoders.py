@@ -122,7 +122,7 @@ def test_equal_rows_share_their_decoded_strings() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_number_of_shared_strings_is_bounded() -> None:
+def test_the_number_of_cached_strings_is_limited() -> None:
     """Even if a broker sends a different state for each group, the cache of strings stays small."""
     decode = row_decoder(4)
     for number in range(20_000):
@@ -152,7 +152,7 @@ def test_a_long_id_similar_to_a_cached_row_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
-def test_a_damaged_row_is_a_decode_error(row: bytes) -> None:
+def test_decoding_a_damaged_row_raises_decode_error(row: bytes) -> None:
     row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
     with pytest.raises(DecodeError):
         row_decoder(5)(row)

@@ -65,7 +65,7 @@ def test_the_header_of_an_unsupported_request_is_decoded() -> None:
     assert encode_response_header(0, 11, 42) == bytes.fromhex("0000002a")
 
 
-def test_a_truncated_header_is_a_decode_error() -> None:
+def test_decoding_a_truncated_header_raises_decode_error() -> None:
     for api, version in CASES:
         request = encode_request_header(api, version, 1, "kgtui")
         response = encode_response_header(api, version, 1)
@@ -79,7 +79,7 @@ def test_a_truncated_header_is_a_decode_error() -> None:
         decode_request_header(bytes.fromhex("001000050000000100026162") + b"\xff" * Random(1).randint(6, 9))
 
 
-def test_an_invalid_client_id_is_an_encode_error() -> None:
+def test_encoding_an_invalid_client_id_raises_encode_error() -> None:
     with pytest.raises(EncodeError):
         encode_request_header(LIST_GROUPS, 5, 1, "x" * 40_000)
     with pytest.raises(EncodeError):

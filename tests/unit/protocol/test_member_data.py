@@ -51,7 +51,7 @@ def test_a_subscription_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_subscription(consumer.encode_subscription(value)) == value
 
 
-def test_a_subscription_has_the_expected_bytes() -> None:
+def test_a_subscription_is_encoded_to_the_expected_bytes() -> None:
     data = bytes.fromhex("0003 00000001 0001 61 ffffffff 00000001 0001 61 00000002 00000000 00000007 00000005 ffff")
     assert consumer.decode_subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
 
@@ -194,18 +194,18 @@ def test_data_of_other_registry_implementations_is_decoded() -> None:
     ],
     ids=lambda data: repr(data)[:30],
 )
-def test_malformed_data_is_decoded_as_none(read: Callable[[bytes], object], data: bytes) -> None:
+def test_malformed_member_data_is_decoded_as_none(read: Callable[[bytes], object], data: bytes) -> None:
     assert read(data) is None
 
 
 @pytest.mark.parametrize("read", DECODERS)
 @settings(max_examples=200)
 @given(data=st.binary(max_size=120))
-def test_random_bytes_never_raise(read: Callable[[bytes], object], data: bytes) -> None:
+def test_decoding_random_bytes_as_member_data_never_raises(read: Callable[[bytes], object], data: bytes) -> None:
     read(data)
 
 
-def test_damaged_data_never_raises(connect_data_of_java: dict[str, bytes]) -> None:
+def test_decoding_damaged_member_data_never_raises(connect_data_of_java: dict[str, bytes]) -> None:
     random = Random(11)
     samples = Samples(random)
     seeds = [*connect_data_of_java.values(), schema_registry.encode_identity(schema_registry.Identity(1, "h", 1, None))]

@@ -11,7 +11,7 @@ from kgtui.protocol.primitives import skip_tags, tag_section, uvarint, uvarint_b
 
 
 @given(value=st.integers(0, 2**32 - 1), before=st.binary(max_size=3))
-def test_an_integer_survives_encoding_and_decoding(value: int, before: bytes) -> None:
+def test_a_variable_length_integer_survives_encoding_and_decoding(value: int, before: bytes) -> None:
     data = before + uvarint_bytes(value)
     assert uvarint(data + b"\xff", len(before)) == (value, len(data))
 
@@ -20,11 +20,11 @@ def test_an_integer_survives_encoding_and_decoding(value: int, before: bytes) ->
     ("value", "data"),
     [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**31 - 1, "ffffffff07"), (2**32 - 1, "ffffffff0f")],
 )
-def test_integers_have_the_expected_bytes(value: int, data: str) -> None:
+def test_variable_length_integers_have_the_expected_bytes(value: int, data: str) -> None:
     assert uvarint_bytes(value).hex() == data
 
 
-def test_an_integer_of_more_than_five_bytes_is_rejected() -> None:
+def test_a_variable_length_integer_above_five_bytes_is_rejected() -> None:
     """Without this limit, which Kafka has, too, a frame full of 0x80 bytes would be one integer of unlimited size."""
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)

@@ -35,7 +35,7 @@ def test_describe_groups_v6_reports_a_missing_group() -> None:
     assert DESCRIBE_GROUPS.response.encode(6, value) == answer
 
 
-def test_describe_groups_v5_reports_dead_without_an_error() -> None:
+def test_describe_groups_v5_reports_a_missing_group_as_dead() -> None:
     answer = raw("00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00")
     (group,) = DESCRIBE_GROUPS.response.decode(5, answer)["Groups"]
     assert (group["ErrorCode"], group["ErrorMessage"], group["GroupState"]) == (0, None, "Dead")
@@ -52,7 +52,7 @@ def test_delete_groups_v2_reports_a_missing_group() -> None:
     assert DELETE_GROUPS.response.encode(2, value) == answer
 
 
-def test_requests_have_the_expected_bytes() -> None:
+def test_requests_are_encoded_to_the_expected_bytes() -> None:
     """The expected bytes were written by hand according to Kafka's protocol guide."""
     assert LIST_GROUPS.request.encode(5, {}) == raw("01 01 00")
     assert LIST_GROUPS.request.encode(4, {"StatesFilter": ["Stable"]}) == raw("02 07 537461626c65 00")

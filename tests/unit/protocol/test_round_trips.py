@@ -39,7 +39,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
-def test_a_value_survives_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
+def test_a_message_survives_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(message.struct, version)
     data = message.encode(version, value)
     decoded = message.decode(version, data)
@@ -48,7 +48,7 @@ def test_a_value_survives_encoding_and_decoding(message: Message, version: int, 
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_missing_fields_take_their_defaults(message: Message, version: int) -> None:
+def test_missing_fields_are_decoded_as_their_defaults(message: Message, version: int) -> None:
     decoded = message.decode(version, message.encode(version, {}))
     assert decoded == with_defaults(message.struct, {})
 
@@ -63,7 +63,7 @@ def test_bytes_before_and_after_a_message_are_ignored(message: Message, version:
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_every_truncation_is_a_decode_error(message: Message, version: int) -> None:
+def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
     """A frame without its last bytes is never decoded as a shorter value, wherever it ends."""
     value = hostile(Random(3)).value(message.struct, version)
     data = message.encode(version, value)

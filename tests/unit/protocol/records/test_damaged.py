@@ -37,7 +37,7 @@ def check_usable(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_damaged_record_is_decoded_or_has_a_reason(kind: RecordSchema, version: int) -> None:
+def test_a_damaged_record_is_decoded_or_reported_as_undecodable(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):
@@ -78,7 +78,9 @@ def test_a_truncated_or_extended_record_is_rejected(kind: RecordSchema, version:
     version=st.integers(0, 5),
     value=st.none() | st.binary(max_size=200),
 )
-def test_random_bytes_give_a_record_or_a_reason(number: int, key: bytes, version: int, value: bytes | None) -> None:
+def test_random_bytes_are_decoded_or_reported_as_undecodable(
+    number: int, key: bytes, version: int, value: bytes | None
+) -> None:
     outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
     if isinstance(outcome, CoordinatorRecord):
         check_usable(outcome)

@@ -66,7 +66,7 @@ def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
         (4, "0000000000000029 00000005 01 0000018bcfe56800 01 00 10 000102030405060708090a0b0c0d0e0f"),
     ],
 )
-def test_commits_have_the_expected_fields(version: int, rest: str) -> None:
+def test_offset_commits_are_decoded_to_the_expected_fields(version: int, rest: str) -> None:
     record = decoded(COMMIT_KEY, version.to_bytes(2, "big") + bytes.fromhex(rest))
     assert record.type is RecordType.OFFSET_COMMIT
     assert (record.group, record.member, record.version) == ("billing", None, version)
@@ -192,7 +192,7 @@ def test_the_newest_version_is_encoded_by_default() -> None:
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 
 
-def test_a_field_that_the_version_lacks_is_rejected() -> None:
+def test_encoding_rejects_a_field_that_the_version_lacks() -> None:
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -222,7 +222,7 @@ def test_members_of_classic_consumer_groups_are_decoded() -> None:
     )  # fmt: skip
 
 
-def test_connect_workers_and_registries_are_decoded() -> None:
+def test_members_of_connect_and_registry_groups_are_decoded() -> None:
     worker = connect.Subscription(2, "http://worker:8083/", 42)
     tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
     (member,) = classic_members(
@@ -237,7 +237,7 @@ def test_connect_workers_and_registries_are_decoded() -> None:
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_malformed_member_data_is_none_and_its_bytes_are_kept() -> None:
+def test_malformed_member_data_decodes_to_none_and_bytes_are_kept() -> None:
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))
@@ -245,7 +245,7 @@ def test_malformed_member_data_is_none_and_its_bytes_are_kept() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_records_of_other_types_have_no_classic_members() -> None:
+def test_only_records_of_classic_groups_have_classic_members() -> None:
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -43,7 +43,7 @@ def schema(message: Message) -> dict[str, Any]:
     return read_schema(coordinator_jar("4.3.1"), message.name)
 
 
-def test_schemas_and_tables_match_one_to_one() -> None:
+def test_every_kafka_schema_has_a_table_and_vice_versa() -> None:
     assert {message.name for message in MESSAGES} == names_in("4.3.1")
     assert len(MESSAGES) == 44
 
@@ -60,18 +60,18 @@ def test_every_version_of_kafkas_schema_is_supported(message: Message) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_every_field_is_in_some_version(message: Message) -> None:
+def test_every_field_is_in_at_least_one_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_record_type_numbers_equal_kafkas(kind: RecordSchema) -> None:
+def test_each_table_has_the_record_type_of_kafkas_schema(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
 
 
-def test_record_types_equal_kafkas_enumeration() -> None:
+def test_record_types_and_newest_versions_equal_kafkas() -> None:
     assert {number: (kind.type.name, kind.value.high) for number, kind in RECORD_SCHEMAS.items()} == types()
     assert set(RECORD_SCHEMAS) == set(RecordType)
 
