@@ -6,7 +6,7 @@ May import `kgtui.protocol` and `kgtui.errors`. `transport` is the only module o
 |---|---|
 | `pool` | `Pool`, which sends requests to brokers and uses all other modules of this package |
 | `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
-| `link` | one connection to one broker, which is replaced when it breaks |
+| `link` | one connection to one broker; a broken connection is replaced |
 | `backoff` | pauses after failures, and throttling by the broker |
 | `session` | a connection and the API versions negotiated on it |
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |

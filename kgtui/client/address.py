@@ -49,7 +49,7 @@ async def ip_addresses(address: Address) -> list[str]:
 
 
 def _is_ip(host: str) -> bool:
-    """Return whether a host is an IP address, so that no name lookup is needed, which would run in a thread."""
+    """Return whether a host is an IP address. Any other host needs a name lookup, which runs in a thread."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)

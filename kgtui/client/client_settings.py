@@ -136,7 +136,7 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # As in Kafka's clients, the pauses do not grow if only the first one is set.
+        # As in Kafka's clients, the pauses do not grow if only `reconnect.backoff.ms` is set.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}

@@ -184,7 +184,7 @@ def explain_missing_sasl(address: Address) -> str:
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Explain that the listener requires a login, because it responded to ApiVersions and closed the connection."""
+    """Explain that the listener probably requires a login: it closed the connection after it answered ApiVersions."""
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is a Kafka broker that closed the connection after its first response: it probably requires a "

@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class AllFailedError(Exception):
-    """Raised when every runner has failed.
+    """Raised when all functions that `first_success` has run have failed.
 
     Attributes:
-        errors: the error of each runner, in the order of the runners.
+        errors: the error of each function, in the order of the argument `runners`.
     """
 
     def __init__(self, errors: list[KgtuiError]) -> None:

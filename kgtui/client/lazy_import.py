@@ -51,6 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # The import of a module reads `__path__` of its package. Without this attribute, the next import calls
+            # Importing a module reads `__path__` of its package. Without this attribute, the next import calls
             # `__getattr__`, which runs the `__init__`.
             del module.__path__

@@ -258,7 +258,7 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove every topic from the cache in which this broker leads a partition, because the broker did not respond.
+        """Remove from the cache every topic in which this broker leads a partition, because the broker did not respond.
 
         Another broker may be the leader now. After the first failure, the topics are removed immediately. If the broker
         fails again, they are removed only after a pause, which grows up to `LONGEST_LOOKUP_PAUSE`.

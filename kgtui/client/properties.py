@@ -52,18 +52,19 @@ _DEFAULTS = {
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
     "config.providers": "write ${VAR} for an environment variable, or file:PATH for a file's content, as the value",
-    "sasl.client.callback.handler.class": "Java classes cannot be run here: put user name and password into "
-    "sasl.jaas.config",
-    "sasl.login.callback.handler.class": "Java classes cannot be run here: put user name and password into "
-    "sasl.jaas.config",
-    "sasl.login.class": "Java classes cannot be run here: remove the property",
-    "security.providers": "Java classes cannot be run here: remove the property",
+    "sasl.client.callback.handler.class": "put user name and password into sasl.jaas.config, because "
+    "kgtui cannot run Java classes",
+    "sasl.login.callback.handler.class": "put user name and password into sasl.jaas.config, because "
+    "kgtui cannot run Java classes",
+    "sasl.login.class": "remove the property, because kgtui cannot run Java classes",
+    "security.providers": "remove the property, because kgtui cannot run Java classes",
     "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",
-    "ssl.engine.factory.class": "Java classes cannot be run here: use ssl.truststore.* and ssl.keystore.* with PEM",
-    "ssl.keymanager.algorithm": "remove it",
+    "ssl.engine.factory.class": "use ssl.truststore.* and ssl.keystore.* with PEM, because kgtui cannot run "
+    "Java classes",
+    "ssl.keymanager.algorithm": "remove the property",
     "ssl.protocol": "set ssl.enabled.protocols instead",
-    "ssl.provider": "Java providers cannot be used here: remove the property",
-    "ssl.trustmanager.algorithm": "remove it",
+    "ssl.provider": "remove the property, because kgtui cannot use Java providers",
+    "ssl.trustmanager.algorithm": "remove the property",
 }
 """Properties that would change the login or TLS but are not supported → what the user should do instead."""
 
@@ -159,7 +160,7 @@ def parse_jaas(text: str) -> LoginModule:
         raise _mistake("the value should begin with the class of a login module")
     kind, flag = next(tokens)
     if kind != "word" or flag.lower() not in _FLAGS:
-        raise _mistake("the class should be followed by `required`")
+        raise _mistake("the class of the login module should be followed by `required`")
     options: dict[str, Secret] = {}
     while True:
         kind, key = next(tokens)

@@ -89,7 +89,7 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
 async def _negotiate(connection: Connection) -> Negotiated:
     """Send ApiVersions in the newest version that kgtui supports.
 
-    If the broker does not support this version, send a version that it supports.
+    If the broker does not support this version, send ApiVersions again in a version that the broker supports.
     """
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high

@@ -84,7 +84,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -93,7 +93,7 @@ class ViewTier:
         """Read the selected and visible groups until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_selected(), name="read the selected group")
-            tasks.create_task(self._follow_visible(tasks), name="read the groups in view")
+            tasks.create_task(self._follow_visible(tasks), name="read the visible groups")
 
     async def _follow_selected(self) -> None:
         while True:
@@ -153,7 +153,7 @@ class ViewTier:
                     brokers[self._store.groups[group].coordinator].append(group)
             for node, groups in brokers.items():
                 self._under_way.update(groups)
-                tasks.create_task(self._read_visible(groups), name=f"read groups in view of broker {node}")
+                tasks.create_task(self._read_visible(groups), name=f"read visible groups of broker {node}")
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def _fresh(self, group: str) -> bool:
@@ -369,5 +369,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
         self._view.want_configs(group)

@@ -6,8 +6,8 @@ collection of young objects takes 10 to 20 ms, because each poll creates many ob
 - In all clusters, automatic collections are disabled while a poll is stored.
 - With many groups, they stay disabled. The objects of the first load are frozen (`gc.freeze`), so that no collection
   visits them. Objects that are created for every group later are untracked, because they are never part of a cycle.
-- Cycles are then left only by exceptions, layouts and closed dialogs. `GcTuning.tidy` collects them when memory has
-  grown, and freezes the objects that remain. It collects all objects only while the user is away.
+- Only exceptions, layouts and closed dialogs then leave reference cycles. `GcTuning.tidy` collects these cycles when
+  memory has grown, and freezes the objects that remain. While the user is away, it also visits the frozen objects.
 
 With many groups, glibc is also configured to return large freed blocks to the system.
 """
@@ -29,13 +29,13 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) in clusters with at least this number of groups."""
 
 _GROWTH = 20_000
-"""Growth of the number of memory blocks, since the last collection, that starts the next collection; about 2 MB."""
+"""The next collection starts when this number of memory blocks, about 2 MB, has been added since the last one."""
 
 _AWAY_AFTER = 60.0
 """Time without a change of the view, in seconds, after which the user is considered to be away."""
 
 _FULL_COLLECTION_INTERVAL = 600.0
-"""Minimum time between two collections of all objects, in seconds."""
+"""Minimum time between two collections that visit all objects, including frozen ones, in seconds."""
 
 _M_MMAP_THRESHOLD = -3
 """The number of glibc's `mallopt` option M_MMAP_THRESHOLD."""
@@ -103,7 +103,7 @@ class GcTuning:
             _begin_to_untrack()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Run a collection if memory has grown. While the user is away, collect all objects every ten minutes.
+        """Run a collection if memory has grown. While the user is away, visit all objects every ten minutes.
 
         This has no effect before `freeze_once` has frozen objects.
 

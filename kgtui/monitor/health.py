@@ -43,7 +43,7 @@ The read of one partition takes 40 bytes of memory.
 """
 
 _MANY_PARTITIONS = 500
-"""Minimum number of partitions with which the read of a group is stored in a thread, because this takes long."""
+"""The reads of groups with at least this many partitions are stored in a thread, because storing them takes long."""
 
 _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
@@ -55,7 +55,7 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
 """Maximum fraction of the CPU time that is used for verdicts, on all groups together and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time for verdicts, in seconds, that can be saved up while unused, or used in advance."""
+"""Unused CPU time for verdicts is saved up to this limit, in seconds. The same amount can be used in advance."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""
@@ -141,7 +141,7 @@ class HealthTier:
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of the topics of these groups.
-        watching: the rules for verdicts. `gap_after` is replaced by a value that depends on the interval.
+        watching: the rules for verdicts. `gap_after` is replaced with a value for the polling interval.
     """
 
     def __init__(
@@ -205,7 +205,8 @@ class HealthTier:
             self._forget(group)
             return
         history = self._histories.get(group) or ReadHistory()
-        if history.read_at is not None and read.at < history.read_at:  # the user has gone back in a replay
+        if history.read_at is not None and read.at < history.read_at:
+            # The user has gone back in a replay, and the stored reads are later than this one.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -238,7 +239,7 @@ class HealthTier:
     def _next(self) -> str | None:
         """Return the group whose verdict is computed next, or None if no verdict is due.
 
-        The selected group is preferred; otherwise it is the group whose verdict is overdue longest.
+        The selected group is preferred; otherwise it is the group whose verdict has been overdue longest.
         """
         now = self._timer.now()
         self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)

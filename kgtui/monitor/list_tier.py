@@ -27,8 +27,8 @@ class PendingRemoval:
 
     Attributes:
         node: id of the broker that listed the groups before.
-        groups: ids of the groups that no broker has listed since then.
-        unlisted: ids of the brokers that may coordinate the groups now, and have not sent a list since then.
+        groups: ids of the missing groups that no broker has listed since `since`.
+        unlisted: ids of the brokers that may coordinate the groups now, and have not sent a list since `since`.
         broker_left: whether the groups are missing because their broker has left the cluster.
         since: time at which the groups were first missing, in seconds since the epoch.
     """
@@ -70,7 +70,7 @@ class PendingRemovals:
             one.unlisted.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the pending removals, to pass them to `broker_listed` with the next list that is requested."""
+        """Return the pending removals. Call this before a list is requested, and pass the result to `broker_listed`."""
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
@@ -78,8 +78,8 @@ class PendingRemovals:
 
         Args:
             groups: ids of the groups that are new or changed in the list.
-            asked_about: result of `pending` just before the list was requested. The list shows nothing about groups
-                that were missing only later.
+            asked_about: result of `pending` just before the list was requested. The list says nothing about groups
+                that went missing after the request.
         """
         self._silent.discard(node)
         for one in self._pending:

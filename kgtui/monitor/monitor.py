@@ -30,14 +30,14 @@ _LIST_DELAY = 0.15
 _BACKGROUND_FACTOR = 10.0
 """Factor by which the time between two snapshots is longer if only summaries of the sweep or health verdicts changed.
 
-Such changes are rarely visible or happen slowly, and the screen has to process every snapshot.
+Such changes are rarely visible or happen slowly, and the terminal UI has to process every snapshot.
 """
 
 _FIRST_DRAW = 1.0
 """Maximum time, in seconds, that the other polling loops wait for the first group list to be drawn."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Time, in seconds, that the other polling loops wait after the screen has set its first view.
+"""Time, in seconds, that the other polling loops wait after the terminal UI has set its first view.
 
 `_FIRST_DRAW` limits the whole wait.
 """
@@ -136,7 +136,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Read also the configs of this group as long as it is selected. If `group` is None, read no configs."""
+        """Also read the configs of this group while it is selected. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

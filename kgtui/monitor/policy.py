@@ -1,6 +1,6 @@
 """The polling policy: which groups are read, how often, how many at once, and when the time between two reads is a gap.
 
-The values are used by the screen's monitor, the recorder, `kgtui check` and `kgtui ls --watch`. Times are in seconds.
+The terminal UI's monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import Listing
 
-# -- the screen ------------------------------------------------------------------------------------------------------
+# -- the terminal UI -------------------------------------------------------------------------------------------------
 
 SHORTEST_INTERVAL = 0.5
 """Minimum interval between two lists of a broker that a user can set, in seconds."""
@@ -25,7 +25,7 @@ LONGEST_INTERVAL = 300.0
 """Maximum interval between two lists of a broker that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Rule for when the time between two reads of a group on the screen is a gap.
+"""Rule for when the time between two reads of a group in the terminal UI is a gap.
 
 Gaps occur because groups are not read while they are out of view.
 """
@@ -34,7 +34,7 @@ ABANDON_AFTER = 0.25
 """Time for which a running read of the selected group may continue after another group was selected, in seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Maximum time, in seconds, that reads wait until the view no longer changes, for example while a key is held down."""
+"""Maximum time, in seconds, that reads wait for the view to stop changing, for example while a key is held down."""
 
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum time for which a broker that has left the cluster still counts as a broker that does not respond, in seconds.
@@ -49,7 +49,7 @@ After Kafka's `broker.session.timeout.ms`, by default 9 s, the controller assign
 """
 
 REPLAY_INTERVAL = 2.0
-"""Interval between two reads while the screen replays a recording, in seconds.
+"""Interval between two reads while the terminal UI replays a recording, in seconds.
 
 A shorter interval would only read the same recorded poll more often.
 """
@@ -142,7 +142,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time between two descriptions of the same group while recording, in seconds."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval is itself the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time that the recorder waits for the first list of every broker, in seconds."""
@@ -180,7 +180,7 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # The next description is due after half to all of the interval, depending on the group id, so that not all
+        # The next description is due after 50 to 100 % of the interval, depending on the group id, so that not all
         # groups are described in the same poll.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since")
-"""Attributes that all snapshots share with the store, because copying 100,000 entries for each would take long."""
+"""Attributes that all snapshots share with the store, because copying 100,000 entries per snapshot takes long."""
 
 _SORT_BELOW = 8
-"""Minimum number of ids per change for which inserting by bisection is faster than sorting the whole list again."""
+"""If a sorted list has at least this many ids per change, inserting by bisection is faster than sorting it again."""
 
 
 class Store:
@@ -65,7 +65,7 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # number of groups removed since `groups` was created
+        self._forgotten = 0  # number of groups removed since the mapping `groups` was last recreated
 
     # -- lists -------------------------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class Store:
     def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
         """Update the sorted group ids of each listing.
 
-        Changed lists are replaced by new ones, because snapshots share the old lists.
+        Changed lists are replaced with new ones, because snapshots share the old lists.
         """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
@@ -304,8 +304,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `copy` takes a tenth of the time of `dict()` for a mapping from which entries were removed. But it gets
-            # slower with every removed entry, so `groups` is recreated above.
+            # For a mapping from which entries were removed, `copy` takes a tenth of the time of `dict()`. But every
+            # removed entry makes `copy` slower, so `groups` is recreated above.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

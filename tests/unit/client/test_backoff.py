@@ -26,7 +26,7 @@ def test_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
     assert (backoff.failures, round(backoff.failed(), 6)) == (0, 0.1)
 
 
-def test_jitter_changes_a_pause_by_up_to_a_fifth() -> None:
+def test_jitter_changes_the_pause_by_up_to_20_percent() -> None:
     assert Backoff(1, 9, chance=lambda: 0.0).failed() == pytest.approx(0.8)
     assert Backoff(1, 9, chance=lambda: 1.0).failed() == pytest.approx(1.2)
     pauses = {Backoff(1, 9).failed() for _ in range(20)}
@@ -64,7 +64,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_the_next_runner_starts_after_a_failure_or_a_pause() -> None:
+async def test_the_next_runner_starts_after_a_failure_or_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
@@ -78,7 +78,7 @@ async def test_all_runners_start_at_once_without_a_head_start() -> None:
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_the_error_lists_all_failures_in_order() -> None:
+async def test_all_failed_error_has_every_error_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -88,14 +88,14 @@ async def test_the_error_lists_all_failures_in_order() -> None:
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_an_unexpected_error_is_raised_at_once() -> None:
+async def test_first_success_raises_an_unexpected_error_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_late_results_are_discarded() -> None:
+async def test_results_after_the_first_success_are_discarded() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -103,7 +103,7 @@ async def test_late_results_are_discarded() -> None:
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancellation_cancels_every_runner() -> None:
+async def test_cancelling_first_success_cancels_every_runner() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))

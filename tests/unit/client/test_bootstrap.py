@@ -71,7 +71,7 @@ async def test_the_error_lists_every_attempt_with_its_reason() -> None:
     assert caught.value.exit_code == 3
 
 
-async def test_a_missed_deadline_reports_the_attempts_so_far() -> None:
+async def test_a_missed_deadline_reports_failed_and_pending_attempts() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -95,7 +95,7 @@ async def test_concurrent_callers_share_one_bootstrap() -> None:
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_a_refresh_asks_another_broker_if_one_is_silent() -> None:
+async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         for node in (1, 2, 3):
@@ -182,7 +182,7 @@ async def test_a_controller_as_bootstrap_server_is_reported() -> None:
             await pool.metadata(timeout=5)
 
 
-async def test_a_bootstrap_server_without_known_brokers_is_reported() -> None:
+async def test_an_empty_broker_list_is_reported_as_a_starting_cluster() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):

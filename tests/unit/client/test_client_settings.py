@@ -58,7 +58,7 @@ def test_timeouts_and_client_id_are_read_from_properties() -> None:
 def test_properties_set_the_pauses_between_attempts_to_connect(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """As in Kafka's clients, the pauses do not grow if only the first one is set."""
+    """As in Kafka's clients, the pauses do not grow if only `reconnect.backoff.ms` is set."""
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -110,7 +110,7 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
             "ssl.endpoint.identification.algorithm=ldaps is not supported: write https, or leave",
         ),
         ({"ssl.cipher.suites": "TLS_AES"}, "ssl.cipher.suites is not supported yet"),
-        ({"ssl.engine.factory.class": "x.Y"}, "ssl.engine.factory.class is not supported yet: Java classes cannot"),
+        ({"ssl.engine.factory.class": "x.Y"}, "ssl.engine.factory.class is not supported yet: use ssl.truststore"),
         ({"sasl.login.callback.handler.class": "x.Y"}, "sasl.login.callback.handler.class is not supported yet"),
         ({"security.providers": "x.Y"}, "security.providers is not supported yet"),
         ({"config.providers": "file"}, "config.providers is not supported yet: write ${VAR}"),
@@ -119,7 +119,7 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
             {"bootstrap.controllers": "c:9093"},
             "bootstrap.controllers is not supported yet: kgtui does not connect to controllers",
         ),
-        ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove it"),
+        ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
 def test_the_error_names_the_unsupported_property(properties: dict[str, str], says: str) -> None:
@@ -185,8 +185,8 @@ def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
     [
         ("", "the value should begin with the class of a login module"),
         ('"x"', "the value should begin with the class of a login module"),
-        ("Module", "the class should be followed by `required`"),
-        ('hunter2 username="u";', "the class should be followed by `required`"),
+        ("Module", "the class of the login module should be followed by `required`"),
+        ('hunter2 username="u";', "the class of the login module should be followed by `required`"),
         ('Module required password="a"hunter2=b";', "a quote is not closed"),
         ('Module required password="a"hunter2=1;', "the value of an option should be in double quotes"),
         ('Module required password="hunter2"', "there is no semicolon at the end"),
@@ -291,7 +291,7 @@ def test_invalid_pem_is_reported_with_its_property(tls: Tls, says: str) -> None:
 
 @pytest.mark.parametrize("password", ["", "wrong"])
 def test_an_encrypted_key_without_password_does_not_prompt(pem: Path, password: str) -> None:
-    """OpenSSL would ask for the password on the terminal, where the screen is drawn."""
+    """OpenSSL would ask for the password on the terminal, in the middle of the terminal UI."""
     tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
         tls.context("x")

@@ -211,7 +211,7 @@ async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) 
         )
 
 
-async def test_plain_text_on_a_tls_port_is_recognized(tls_server: ssl.SSLContext) -> None:
+async def test_connecting_to_a_tls_port_without_tls_is_explained(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         message = await reason(address)
@@ -220,7 +220,7 @@ async def test_plain_text_on_a_tls_port_is_recognized(tls_server: ssl.SSLContext
         )
 
 
-async def test_tls_on_a_plain_text_port_is_recognized() -> None:
+async def test_connecting_to_a_plain_text_port_with_tls_is_explained() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         message = await reason(address, TLS)
@@ -325,11 +325,11 @@ async def test_the_error_for_a_refused_password_names_the_user() -> None:
         )
 
 
-async def test_a_listener_without_sasl_is_reported() -> None:
+async def test_a_login_at_a_listener_without_sasl_is_explained() -> None:
     async with server(sasl(code=34)) as address:
         assert "does not use SASL, but a login is configured: use the SASL port" in await reason(address, LOGIN)
 
 
-async def test_another_login_error_contains_its_error_code() -> None:
+async def test_an_unusual_login_error_is_reported_with_its_code() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"

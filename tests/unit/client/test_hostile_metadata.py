@@ -1,4 +1,4 @@
-"""Tests of metadata with an invalid address of one broker. The groups of all other brokers can still be read."""
+"""Tests of metadata in which one broker has an invalid address. The groups of all other brokers can still be read."""
 
 from __future__ import annotations
 

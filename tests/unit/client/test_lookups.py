@@ -91,7 +91,7 @@ async def test_a_group_without_coordinator_at_the_deadline_has_an_error() -> Non
         assert found.errors["stuck-group"].code == 15
 
 
-async def test_another_broker_is_asked_if_one_is_silent() -> None:
+async def test_a_lookup_asks_another_broker_if_one_is_silent() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
             await pool.call(node, LIST_GROUPS, {}, timeout=5)

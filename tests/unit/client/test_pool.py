@@ -235,7 +235,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_read_is_repeated_if_the_idle_connection_was_closed() -> None:
+async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
     """A broker may close an idle connection just when the next request is sent. The caller must not notice this."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -251,7 +251,7 @@ async def test_a_read_is_repeated_if_the_idle_connection_was_closed() -> None:
         assert fake[1].connections == 2
 
 
-async def test_a_write_is_never_repeated() -> None:
+async def test_a_delete_request_is_never_repeated() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -266,7 +266,7 @@ async def test_a_write_is_never_repeated() -> None:
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_fail_at_once_during_the_backoff() -> None:
+async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=5)

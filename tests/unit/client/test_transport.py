@@ -181,7 +181,7 @@ async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> No
     assert [record.name for record in caplog.records if record.name == "aiokafka.conn"] == ["aiokafka.conn"]
 
 
-def test_aiokafka_prints_nothing_without_a_configured_log() -> None:
+def test_aiokafka_prints_nothing_if_logging_is_not_configured() -> None:
     code = (
         "import logging, kgtui.client.transport\n"
         "logging.getLogger('aiokafka.conn').error('noise')\n"
@@ -191,13 +191,13 @@ def test_aiokafka_prints_nothing_without_a_configured_log() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_aiokafka_is_loaded_only_for_a_connection() -> None:
+def test_importing_the_pool_does_not_load_aiokafka() -> None:
     code = "import sys, kgtui.client.pool, kgtui.client.client_settings; print('aiokafka' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-async def test_a_silent_peer_fails_after_the_connect_timeout() -> None:
+async def test_connecting_to_a_broker_that_never_answers_times_out() -> None:
     async with cluster(1) as fake:
         fake[1].on[API_VERSIONS.key] = always(None)
         dialler = Transport(PLAINTEXT, "me")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def tuning() -> Iterator[GcTuning]:
-    gc.unfreeze()  # Python 3.12 starts with a few hundred objects frozen
+    gc.unfreeze()  # Python 3.12 starts with a few hundred frozen objects, but the tests expect none.
     before = gc.isenabled(), gc.get_freeze_count()
     tuning = GcTuning()
     yield tuning
@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
+def test_automatic_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -97,7 +97,7 @@ def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
 
 
 def test_a_collector_enabled_by_the_program_is_disabled_again(tuning: GcTuning) -> None:
-    """The program enables the collector itself once its screen is complete. The next pause must disable it again."""
+    """kgtui enables the collector itself after its UI has started. The next pause must disable the collector again."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()
@@ -106,7 +106,7 @@ def test_a_collector_enabled_by_the_program_is_disabled_again(tuning: GcTuning) 
     assert not gc.isenabled()
 
 
-def test_the_collector_is_not_tuned_for_few_groups(tuning: GcTuning) -> None:
+def test_below_10_000_groups_automatic_collection_stays_on(tuning: GcTuning) -> None:
     tuning.freeze_once(9_999)
     with tuning.paused():
         pass
@@ -114,7 +114,7 @@ def test_the_collector_is_not_tuned_for_few_groups(tuning: GcTuning) -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_a_full_collection_waits_until_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
+def test_frozen_objects_are_collected_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
     collections.clear()
     tuning.freeze_once(10_000)
     assert gc.get_freeze_count() > 0

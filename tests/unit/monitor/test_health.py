@@ -88,14 +88,14 @@ async def test_the_first_verdict_needs_two_reads() -> None:
     assert setup.changes == 1
 
 
-async def test_a_stopped_group_has_status_stop() -> None:
+async def test_a_group_that_stopped_committing_has_status_stop() -> None:
     setup = HealthSetup()
     await setup.watch(90, position=500)
     assert setup.health().kind is Status.STOP
     assert setup.health().seconds >= 60
 
 
-async def test_a_verdict_is_kept_for_ten_seconds() -> None:
+async def test_a_verdict_is_not_computed_again_within_ten_seconds() -> None:
     setup = HealthSetup()
     await setup.watch(4)
     first = setup.health()
@@ -115,7 +115,7 @@ async def test_no_rate_is_computed_across_a_gap() -> None:
     assert setup.health().kind is Status.STOP
 
 
-async def test_a_long_interval_is_not_a_gap() -> None:
+async def test_a_polling_interval_of_60_s_is_not_a_gap() -> None:
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -213,7 +213,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     assert "h" not in setup.store.snapshot().health
 
 
-async def test_a_failed_read_keeps_the_verdict_and_restarts_rates() -> None:
+async def test_a_failed_read_keeps_the_verdict_but_resets_rates() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)
     before = setup.health()
@@ -226,7 +226,7 @@ async def test_a_failed_read_keeps_the_verdict_and_restarts_rates() -> None:
     assert setup.health().failed == 1
 
 
-async def test_going_back_in_a_replay_discards_earlier_reads() -> None:
+async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().status is Status.ERR
@@ -250,7 +250,7 @@ async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     task.cancel()
 
 
-async def test_retention_of_topics_and_offsets_is_read(setup_with_retention: HealthSetup) -> None:
+async def test_loss_is_predicted_from_the_retention_time_of_topics(setup_with_retention: HealthSetup) -> None:
     setup_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
     await setup_with_retention.watch(20, position=1_000)
     assert setup_with_retention.health().loss is None
@@ -263,7 +263,7 @@ async def test_retention_of_topics_and_offsets_is_read(setup_with_retention: Hea
     assert setup_with_retention.admin.calls == [("retention", ("t",))]
 
 
-async def test_an_empty_retention_answer_keeps_known_values(setup_with_retention: HealthSetup) -> None:
+async def test_an_empty_response_does_not_remove_known_retention_times(setup_with_retention: HealthSetup) -> None:
     known = Retention({"t": 3600.0}, 86_400.0)
     for kept in (known, Retention()):
         setup_with_retention.admin.topic_retention = kept
@@ -274,7 +274,7 @@ async def test_an_empty_retention_answer_keeps_known_values(setup_with_retention
     assert setup_with_retention.retention.known == known
 
 
-async def test_a_partial_retention_answer_keeps_known_values(
+async def test_a_partial_response_does_not_remove_known_retention_times(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [
@@ -294,7 +294,7 @@ async def test_a_partial_retention_answer_keeps_known_values(
         assert setup_with_retention.retention.known == Retention(known, 86_400.0)
 
 
-async def test_the_number_of_topics_with_cached_retention_is_limited(
+async def test_the_number_of_cached_retention_times_is_limited(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.health._RETENTION_TOPICS", 2)
@@ -305,7 +305,7 @@ async def test_the_number_of_topics_with_cached_retention_is_limited(
     assert setup_with_retention.retention.known == Retention({"b": 2.0, "c": 3.0})
 
 
-async def test_forbidden_retention_is_read_again_after_ten_minutes(
+async def test_unreadable_retention_times_are_requested_again_after_ten_minutes(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:

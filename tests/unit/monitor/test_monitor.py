@@ -98,7 +98,7 @@ async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedA
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
 
 
-async def test_every_group_is_listed_and_swept(admin: ScriptedAdmin) -> None:
+async def test_every_group_is_listed_and_read_by_the_sweep(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 3)
     assert {group: row.type for group, row in snapshot.groups.items()} == {
@@ -205,7 +205,7 @@ async def test_a_silent_coordinator_does_not_delay_other_sweeps(silent_admin: Sc
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_descriptions_appear_before_the_logs_are_read(
+async def test_a_description_is_published_before_log_offsets_are_read(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def partition_bounds(partitions: object, *, starts: bool = True, timeout: float = 30.0) -> NoReturn:
@@ -219,7 +219,7 @@ async def test_descriptions_appear_before_the_logs_are_read(
     assert "orders" not in snapshot.offsets
 
 
-async def test_a_forbidden_group_does_not_affect_others(admin: ScriptedAdmin) -> None:
+async def test_a_forbidden_group_does_not_affect_other_groups(admin: ScriptedAdmin) -> None:
     admin.broken["orders"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 2 and s.group_faults)
@@ -268,7 +268,7 @@ async def test_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_departed_broker_are_removed(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_groups_of_a_broker_that_left_are_removed(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
@@ -277,10 +277,10 @@ async def test_groups_of_a_departed_broker_are_removed(admin: ScriptedAdmin, mon
         await until(monitor, lambda s: set(s.brokers) == {1, 3})
 
 
-async def test_a_departed_broker_counts_as_not_responding_for_a_while(
+async def test_a_broker_that_left_counts_as_silent_for_a_while(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crashed broker is no longer registered after some seconds. The header must not say that all brokers respond."""
+    """A crashed broker is no longer registered after some seconds. The UI must not say that all brokers respond."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 1.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -316,7 +316,7 @@ async def test_a_group_that_moves_to_another_broker_never_disappears(
     assert always_there
 
 
-async def test_groups_missing_after_a_broker_returns_are_removed(
+async def test_groups_that_a_returning_broker_does_not_list_are_removed(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "REMOVAL_GRACE", 0.0)
@@ -377,8 +377,10 @@ async def test_the_interval_stays_within_its_limits(admin: ScriptedAdmin) -> Non
     assert monitor.interval == 300.0
 
 
-async def test_a_defect_in_a_poll_loop_ends_the_monitor(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the groups of this broker would never be updated again, and nobody would notice."""
+async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the groups of the broker would never be updated again, and nobody would notice."""
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError

@@ -41,7 +41,7 @@ async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store)
     assert store.groups["a"].coordinator == 2
 
 
-def test_a_group_listed_again_stays(store: Store) -> None:
+def test_a_missing_group_that_is_listed_again_stays(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_listed(1, ["a"], ())

@@ -88,7 +88,7 @@ async def test_a_moved_group_stays_when_the_old_coordinator_drops_it() -> None:
     assert store.snapshot().groups == {"g": ELSEWHERE}
 
 
-async def test_lists_in_snapshots_never_change() -> None:
+async def test_a_snapshot_does_not_change_when_the_store_changes() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
     before = store.snapshot()
@@ -126,7 +126,7 @@ async def test_snapshots_share_read_only_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_a_repeatedly_listed_id_is_stored_once() -> None:
+async def test_the_id_of_a_relisted_group_is_stored_once() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -166,7 +166,7 @@ async def test_a_failed_read_keeps_the_last_value_and_adds_the_fault() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_only_the_newest_details_are_kept() -> None:
+async def test_details_are_kept_only_for_the_newest_groups() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
