@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except SystemExit:  # raised by argparse after `--help`
+    except SystemExit:  # argparse raises it after it has printed the help
         if failed := _flush(0):
             return failed
         raise
@@ -61,13 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Replace standard streams that the caller has closed, for example with `>&-`, by streams that cannot be written.
+    """Replace standard streams that the caller has closed, for example with `>&-`, with streams that cannot be written.
 
     Otherwise, the next opened file or socket would get the file descriptor of the closed stream.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The opened file gets the lowest free file descriptor, which is `number`.
+            # The opened file gets the lowest free file descriptor, which is that of the closed stream.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
@@ -86,7 +86,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Otherwise, the interpreter would try to write again at its exit, and print an error.
+    # Otherwise, the interpreter would flush stdout again when it exits, and print an error.
     redirect_to_devnull(sys.stdout)
     return code
 

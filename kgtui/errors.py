@@ -3,7 +3,7 @@
 ::
 
     KgtuiError
-    ├── UsageError              an option or a setting of the user is wrong           exit code 2
+    ├── UsageError              an option or a setting is wrong                      exit code 2
     │   ├── ConfigError         a setting, a properties file or a theme is wrong
     │   ├── LakeError           a folder is not a lake, or the lake cannot be read
     │   ├── QueryError          a filter expression is wrong; has the position and what was expected
@@ -39,7 +39,7 @@ class KgtuiError(Exception):
 
 
 class UsageError(KgtuiError):
-    """An option or a setting of the user is wrong; the message says what was expected."""
+    """An option or a setting is wrong; the message says what was expected."""
 
     exit_code = 2
 

@@ -94,7 +94,8 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            if line.group not in results:  # Closing the connection cancelled the batch of this group.
+            # A group has no result if its batch was cancelled because the connection was closed.
+            if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
 

@@ -4,15 +4,15 @@ A command module has `configure(parser)`, which adds its options, and `run(args)
 also have `epilog()`, the text below their `--help`. `kgtui.commands.parser` lists all commands.
 
 The package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load what
-only the screen needs.
+only the terminal UI needs.
 
 | module | contents |
 |---|---|
 | `parser` | the list of all commands, and the parser of the command line |
-| `ui` | `kgtui` without a command: the screen on a cluster |
-| `demo` | `kgtui demo`: the screen on a simulated cluster |
-| `replay` | `kgtui replay`: the screen on a recording |
-| `sessions` | opens the sessions of the screen: a cluster, the simulated cluster or a recording |
+| `ui` | `kgtui` without a command: the terminal UI on a cluster |
+| `demo` | `kgtui demo`: the terminal UI on a simulated cluster |
+| `replay` | `kgtui replay`: the terminal UI on a recording |
+| `sessions` | opens the sessions of the terminal UI: a cluster, the simulated cluster or a recording |
 | `ls` | `kgtui ls`: the groups that match a filter |
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |

@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--commit-interval",
         default=f"{DEFAULT_WATCHING.commit_interval:g}s",
         metavar="TIME",
-        help="assumed time between two commits of a group, until it has been observed (%(default)s)",
+        help="assumed time between two commits of a group, until the real time is known (%(default)s)",
     )
 
 
@@ -287,7 +287,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
 def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str]:
     """Return one line per reason why verdicts may still change.
 
-    The line has the number of groups, and what a final verdict on them needs.
+    Each line says how many groups it is about, and what is missing for a final verdict on them.
     """
     from kgtui.model.health.wording import duration, missing
 

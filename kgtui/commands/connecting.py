@@ -98,7 +98,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Set the time of a snapshot from a recording to the time of its poll.
+    """Return a snapshot from a recording, with the time of the poll as `taken_at`.
 
     A snapshot of a cluster is returned unchanged.
     """

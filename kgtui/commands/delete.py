@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan, ask for confirmation and delete on one connection.
 
-    Warnings about the client properties are therefore printed only once, and coordinators are looked up only once.
+    With several connections, warnings about the client properties would be printed several times.
     """
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
@@ -135,7 +135,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal at once. With asyncio's handler, the read would first finish."""
+    """Let Ctrl-C interrupt a read from the terminal at once. asyncio's handler would wait for the end of the line."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -179,7 +179,7 @@ async def _plan(
 ) -> tuple[Plan, int, bool]:
     """Return the plan, the number of groups to delete, and whether it is an error that no group matches.
 
-    It is no error with `--expect 0` or `--allow-empty`.
+    With `--expect 0` or `--allow-empty`, this is no error.
     """
     timeout = timeout_of(args)
     await _check_unfinished(admin, folder, timeout)

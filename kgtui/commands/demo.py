@@ -1,4 +1,4 @@
-"""`kgtui demo`: open the screen on a simulated cluster, or run the simulated cluster alone."""
+"""`kgtui demo`: open the terminal UI on a simulated cluster, or run the simulated cluster alone."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class Diagnosis:
         took_ms: node id → response time of the Metadata RPC in milliseconds, for each broker that answered.
         cluster_operations: operations that the user is authorized for on the cluster; None if no broker reports them.
         groups: number of groups listed.
-        described: number of groups in the sample of listed groups that was described.
-        group_operations: operation → number of described groups on which the user is authorized for it.
+        described: number of listed groups that were described, at most `SAMPLE`.
+        group_operations: operation → number of described groups on which the user is authorized for this operation.
         faults: why some data could not be read.
     """
 
@@ -160,7 +160,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # The sample has groups of every type, because each type is described by another RPC, which may fail.
+    # The sample has groups of every type, because each type has its own describe RPC, and each RPC may fail.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Extra time, in seconds, to wait for the last read after its timeout, so that the read can end with its own error."""
+"""Time, in seconds, to wait for the last read beyond its timeout, so that the read itself can report its error."""
 
 
 class Clock:
@@ -45,7 +45,7 @@ class Clock:
         return self._offset + time.monotonic()
 
     async def sleep_until(self, at: float) -> None:
-        """Wait until a time in seconds since the epoch; return at once if it has passed."""
+        """Wait until a time in seconds since the epoch; return at once if that time has passed."""
         await asyncio.sleep(max(at - self.now(), 0.0))
 
 
@@ -130,7 +130,7 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The different faults of the last read of each coordinator, without the faults of single groups."""
+        """Faults in the last read from each coordinator, without duplicates and without faults of single groups."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:

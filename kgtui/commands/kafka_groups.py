@@ -48,7 +48,7 @@ class Option:
         help: text for the table of options.
         argument: description of the argument for the table of options; None for a flag, which takes no argument.
         required: whether the script fails without this option.
-        stops: whether no other option is required if this option is given, such as `--help` or `--version`.
+        stops: True for `--help` and `--version`, which are accepted without the required options.
     """
 
     name: str

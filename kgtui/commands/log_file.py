@@ -43,7 +43,7 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Send all log records to `kgtui.log` in the state folder only, so that no log line is printed over the screen.
+    """Send all log records to `kgtui.log` in the state folder only, so that no log line disturbs the terminal UI.
 
     Args:
         debug: whether to write records of every level, instead of warnings and errors only.

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("kgtui.commands.demo", "open the screen on a simulated cluster"),
+    "demo": ("kgtui.commands.demo", "open the terminal UI on a simulated cluster"),
     "ls": ("kgtui.commands.ls", "list every group that matches a filter"),
     "show": ("kgtui.commands.show", "show everything about one or more groups"),
     "check": ("kgtui.commands.check", "watch groups for a while, and fail if one of them is unhealthy"),
     "record": ("kgtui.commands.record", "record all changes to all groups into a lake, to replay them later"),
-    "replay": ("kgtui.commands.replay", "open the screen on a recording, at any point in time"),
+    "replay": ("kgtui.commands.replay", "open the terminal UI on a recording, at any point in time"),
     "pipeline": ("kgtui.commands.pipeline", "compute the silver and gold tables of a lake with Spark"),
     "lake": ("kgtui.commands.lake", "show what a lake contains, compact it, delete old days"),
     "insights": (
@@ -43,7 +43,7 @@ KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"
 
 HELP = frozenset(("-h", "--help"))
 
-EPILOG = "Without a command, kgtui opens the screen. `kgtui ls --help` explains the filters that commands accept."
+EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` explains the filters that commands accept."
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -57,8 +57,8 @@ class CommandParser(argparse.ArgumentParser):
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
         # An argument that is added without `type` is the name of a cluster, a file or a folder. An empty name is
-        # rejected: it may come from an unset variable in a script, and the default may be another cluster. Filters
-        # may be empty, so they are added with the type `str`.
+        # rejected, because it may come from an unset variable in a script, and the default may be another cluster.
+        # Filters may be empty, so they are added with the type `str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
@@ -192,7 +192,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the screen. For `again`, see `add_cluster_options`."""
+    """Add the options of the terminal UI. For `again`, see `add_cluster_options`."""
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("screen")
@@ -232,7 +232,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. If no command is given, `command` of the result is None, and the screen is opened.
+    """Parse the command line. If no command is given, `command` of the result is None, and the terminal UI is opened.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

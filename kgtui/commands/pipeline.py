@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
-        # PySpark's own handler for Ctrl-C calls the JVM, which is possible only after the current call has ended.
+        # Replace PySpark's handler for Ctrl-C, because it calls the JVM, and would wait until the current call ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # The user does not know the path of the temporary folder yet, and could not delete the folder.
+        # Delete a temporary folder here, because the user has not seen its path and could not delete it.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

@@ -144,9 +144,9 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 _REDRAW = 0.1
-"""Minimum time between two updates of the line on a terminal, in seconds."""
+"""Minimum time between two updates of the progress line on a terminal, in seconds."""
 _REPEAT = 10.0
-"""Minimum time between two lines if stderr is not a terminal, in seconds."""
+"""Minimum time between two progress lines if stderr is not a terminal, in seconds."""
 _ERASE = "\x1b[2K\r"
 
 
@@ -178,7 +178,7 @@ class Progress:
             notify(sentence)
 
     def end(self) -> None:
-        """Erase the line."""
+        """Erase the progress line."""
         if self._shown:
             self._stream.write(_ERASE)
             self._stream.flush()

@@ -87,7 +87,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # The monitor runs until it is cancelled. If a defect ends it earlier, there is nothing left to record.
+            # If a defect ends the monitor, the recorder must stop too, because it would get no more groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()

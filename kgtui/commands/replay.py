@@ -1,4 +1,4 @@
-"""`kgtui replay`: open the screen on a recording, at any point in time."""
+"""`kgtui replay`: open the terminal UI on a recording, at any point in time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
         parse(args.filter)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("the screen needs a terminal; in scripts, use kgtui ls --lake LAKE --at TIME")
+        raise UsageError("the terminal UI needs a terminal; in scripts, use kgtui ls --lake LAKE --at TIME")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)

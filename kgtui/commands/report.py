@@ -69,7 +69,8 @@ def _write(path: Path, data: bytes) -> None:
     """Write a file completely or not at all, with mode 0600. Raises `UsageError` if the file cannot be written."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():  # A device such as /dev/stdout must not be replaced.
+        # A device such as /dev/stdout must be written to, not replaced by a file.
+        if path.exists() and not path.is_file():
             path.write_bytes(data)
             return
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

@@ -38,7 +38,7 @@ class Selection:
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
         searched: the number of groups to which the filter could be applied, and the number of groups to which it had to
-            be applied. Groups that do not match because of the list of groups alone are not counted.
+            be applied. Groups that the list of groups alone rules out are not counted.
         listed: all groups of the cluster.
     """
 
@@ -206,13 +206,13 @@ async def _enrich(
     """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
 
     Args:
-        deadline: time limit. Reading members takes one of its steps, and reading lag takes two.
+        deadline: time limit with steps left: one for reading members, and two for reading lag.
     """
     from kgtui.admin.reading import GroupsRead, Logs, read_groups
     from kgtui.model.query import Need
 
     read, needs = GroupsRead(), frozenset[Need]()
-    # Members are read before offsets, because groups that do not match by their members need no offsets.
+    # Members are read first, so that offsets are read only for groups whose members match the filter.
     if members:
         ids = query.limited(needs).select(snapshot)
         if ids:
@@ -234,7 +234,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
     for group in ids:
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group has no offsets, or they were not requested, so only the topics that it subscribes to are known.
+            # The group has no offsets, or none were requested, so only the topics in its subscriptions are known.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -258,7 +258,7 @@ def _coverage(snapshot: Snapshot, groups: int, failed: int = 0) -> Coverage:
 
 async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups. Returns a snapshot and the faults of brokers that did not answer. Raises `UnreachableError`."""
-    # Send both requests together: waiting for a broker that does not answer must leave time for the second request.
+    # Both requests are sent together, so that a slow response to one of them does not delay the other request.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}

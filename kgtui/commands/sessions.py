@@ -1,4 +1,4 @@
-"""Opens sessions for the screen: on a cluster, on the simulated cluster, or on a recording."""
+"""Opens sessions for the terminal UI: on a cluster, on the simulated cluster, or on a recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of further calls of `advance` during which the same poll stays shown.
+"""Maximum number of further calls of `advance` during which the same poll remains shown.
 
 If it would take more calls to reach the next poll, `advance` moves to that poll immediately.
 """
@@ -111,7 +111,7 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # The admin is closed when another cluster is opened, or when the program ends.
+        # This stack closes the admin when the user opens another cluster; otherwise `_stack` closes it at the end.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -236,7 +236,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
 
 
 class LakeReplayPosition:
-    """Moves through a recording for the screen; implements `kgtui.tui.session.ReplayPosition`."""
+    """Moves through a recording for the terminal UI; implements `kgtui.tui.session.ReplayPosition`."""
 
     def __init__(self, admin: ReplayAdmin) -> None:
         self._admin = admin
@@ -277,7 +277,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        If the next poll is not reached, the next call adds these seconds to its own. A gap in the recording is skipped
+        Seconds that do not suffice to reach the next poll are added to the next call. A gap in the recording is skipped
         at once.
         """
         shown = self._admin.poll

@@ -34,7 +34,7 @@ def parse_time(option: str, text: str, last: float) -> float:
     Args:
         option: the option that the error message names.
         text: what the user gave.
-        last: the end, in seconds since the epoch. A time of day means its last occurrence before or at the end.
+        last: the end, in seconds since the epoch. A time of day means its last occurrence up to the end.
 
     Returns:
         Seconds since the epoch.

@@ -1,4 +1,4 @@
-"""`kgtui` without a command: open the screen on a cluster, and close all connections at the end."""
+"""`kgtui` without a command: open the terminal UI on a cluster, and close all connections at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THREAD_SWITCH_INTERVAL = 0.0005
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the screen on the cluster that the options or the configuration name, and return the exit code.
+    """Open the terminal UI on the cluster that the options or the configuration name, and return the exit code.
 
     If neither names a cluster, and localhost does not answer, the start screen is opened.
     """
@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_demo(args: argparse.Namespace, options: Options) -> int:
-    """Open the screen on a simulated cluster, and return the exit code."""
+    """Open the terminal UI on a simulated cluster, and return the exit code."""
     return _start(args, options)
 
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
-    """Check the options, and then open the screen. Raises `UsageError` before the screen opens."""
+    """Check the options, and then open the terminal UI. Raises `UsageError` before it opens."""
     if args.filter:
         from kgtui.model.query import parse
 
@@ -46,7 +46,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         # Textual reads keys from stdin and draws on stderr.
-        raise UsageError("the screen needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
+        raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
@@ -61,7 +61,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # The screen is imported in a thread while the groups are read, so that the first frame already shows groups.
+    # The UI is imported in a thread while the groups are read, so that the first frame already shows groups.
     screen = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)

@@ -30,12 +30,12 @@ The old names are accepted in files of version 1 and in files without a version.
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    """Settings of the screen: the table `[ui]`.
+    """Settings of the terminal UI: the table `[ui]`.
 
     Attributes:
         theme: name of the theme; `` for the default theme.
         interval: time between two polls of the cluster, in seconds.
-        ascii: whether the screen is drawn with ASCII characters only.
+        ascii: whether the terminal UI is drawn with ASCII characters only.
         utc: whether times are shown in UTC.
     """
 
@@ -211,7 +211,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, in which environment variables replace settings of the screen."""
+    """Return the settings, in which environment variables replace settings of the terminal UI."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

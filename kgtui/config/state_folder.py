@@ -36,12 +36,12 @@ class StateFolder:
 
     @property
     def exports(self) -> Path:
-        """Folder of the files that the screen exports."""
+        """Folder of the files that the terminal UI exports."""
         return self.path / "exports"
 
     @property
     def lakes(self) -> Path:
-        """Folder of the recordings that are started from the screen, one folder per cluster."""
+        """Folder of the recordings that are started in the terminal UI, one folder per cluster."""
         return self.path / "lakes"
 
     @property

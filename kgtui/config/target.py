@@ -65,7 +65,7 @@ class Target:
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
         read_only: True if kgtui must not change anything in the cluster.
-        color: background color of the cluster's name in the header of the screen; `` for the default color.
+        color: background color of the cluster's name in the header of the UI; `` for the default color.
         environment: label of the cluster, such as `PROD`; `` if there is none.
         source: the flag, environment variable or file that chose the cluster; `ASSUMED` if the cluster was not chosen.
     """
@@ -97,7 +97,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return a cluster of `config.toml` to which the user switches on the screen.
+    """Return a cluster of `config.toml` to which the user switches in the terminal UI.
 
     The flag `--command-config` is ignored, because it was given for the cluster at the start.
 

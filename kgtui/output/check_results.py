@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""A trend of the lag below this, in records/s, is shown as 0."""
+"""If the lag rises or falls by less than this, in records/s, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
 """The estimated time to catch up is shown only if the time lag is at least this long, in seconds."""
 _WATCHED = "the reads of this check"

@@ -114,7 +114,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot in which the group is listed: if it is not, its last description is used for the list."""
+    """Return a snapshot that lists the group. An entry that is missing is made from the last description."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot

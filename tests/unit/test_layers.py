@@ -106,7 +106,7 @@ def test_only_the_tui_loads_textual(package: str) -> None:
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
 def test_only_the_client_loads_aiokafka(package: str) -> None:
-    """Screen, monitor and actions use Kafka through the interface `GroupAdmin`. The simulator has its own sockets."""
+    """UI, monitor and actions use Kafka through the interface `GroupAdmin`. The simulator has its own sockets."""
     assert "aiokafka" not in loaded_by_package(package)
 
 

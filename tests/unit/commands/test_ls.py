@@ -215,7 +215,7 @@ def test_message_about_the_term_empty_names_the_screen(run: Callable[..., Comple
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
-    assert "the term empty: needs the screen" in ran.err
+    assert "the term empty: needs the terminal UI" in ran.err
 
 
 def test_message_about_a_verdict_term_names_kgtui_check(run: Callable[..., Completed]) -> None:

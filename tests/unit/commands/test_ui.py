@@ -1,4 +1,4 @@
-"""Tests of how the screen is started: which cluster is opened, which settings apply, and what is closed at the end."""
+"""Tests of the start of the terminal UI: which cluster is opened, which settings apply, and when the demo stops."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) ->
 
 
 async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first frame therefore shows groups. Polling stops when the screen closes."""
+    """The first frame therefore shows groups. Polling stops when the UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:
