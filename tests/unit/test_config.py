@@ -303,7 +303,7 @@ def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: s
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_key_that_is_no_property_name_becomes_its_line_number(tmp_path: Path) -> None:
+def test_key_that_is_no_property_name_is_shown_as_line_number(tmp_path: Path) -> None:
     """The line may be a part of a secret, so its text must not be in a warning, where keys are shown."""
     file = tmp_path / "client.properties"
     lines = (

@@ -30,7 +30,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ],
     ids=lambda name: ascii(name)[:20],
 )
-def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
+def test_confirmation_of_one_group_is_its_id(group: str, asked: str) -> None:
     """The id is escaped if necessary. For a long id, the user types only the end and the length of the id."""
     expected = challenge([group])
     assert expected.asked == asked
@@ -38,7 +38,7 @@ def test_text_for_one_group_is_its_id(group: str, asked: str) -> None:
     assert not expected.met("")
 
 
-def test_text_for_several_groups_is_their_number() -> None:
+def test_confirmation_of_several_groups_is_their_number() -> None:
     expected = challenge(["a", "b", "c"])
     assert (expected.asked, expected.what) == ("3", "the number of groups")
     assert not expected.met("a")
@@ -49,13 +49,13 @@ def test_text_for_several_groups_is_their_number() -> None:
     [("payment", "p\u0430yment"), ("caf\u00e9", "cafe\u0301"), ("g", "g "), ("g", "G"), ("a\nb", r"a\nb"),
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
-def test_similar_ids_have_different_texts(one: str, other: str) -> None:
+def test_similar_ids_have_different_confirmation_texts(one: str, other: str) -> None:
     """The text for one group never confirms the deletion of a group with a similar id."""
     assert not challenge([one]).accepted & challenge([other]).accepted
 
 
 @given(names, names)
-def test_text_is_short_ascii_and_unique(one: str, other: str) -> None:
+def test_confirmation_text_is_short_ascii_and_unique(one: str, other: str) -> None:
     """The text for one id is not accepted for another id, unless the id is too long to be typed in full."""
     expected = challenge([one])
     assert expected.asked.isascii()

@@ -108,7 +108,7 @@ async def test_intent_and_backup_exist_before_the_request(admin: ScriptedAdmin, 
     assert seen == ["g", None, True, True]
 
 
-async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_that_became_active_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """No delete request is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -121,7 +121,9 @@ async def test_group_active_since_the_plan_is_refused(admin: ScriptedAdmin, fold
     assert list_backups(folder) == ([], [])
 
 
-async def test_group_active_during_the_backup_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_that_becomes_active_during_the_backup_is_refused(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The second describe, which comes after the backup, shows that the group is active."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -147,7 +149,7 @@ async def test_group_active_before_the_request_is_refused_by_the_broker(
     assert entry.outcome["result"] == "refused"
 
 
-async def test_group_of_another_type_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_whose_type_changed_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Without this check, the broker would delete an Empty share group with the same id, which was not in the plan."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -160,7 +162,7 @@ async def test_group_of_another_type_since_the_plan_is_refused(admin: ScriptedAd
     assert sends(admin) == []
 
 
-async def test_group_gone_before_the_request_is_not_sent(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_no_request_is_sent_for_a_group_already_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """Somebody else deleted the group, so the result is not a success of this deletion."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -172,7 +174,7 @@ async def test_group_gone_before_the_request_is_not_sent(admin: ScriptedAdmin, f
     assert sends(admin) == []
 
 
-async def test_group_gone_at_the_request_is_reported_as_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_that_the_broker_cannot_find_is_reported_as_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The broker responds with GROUP_ID_NOT_FOUND (69)."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", admin.groups.clear)
@@ -300,9 +302,7 @@ async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, 
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_group_with_offsets_forbidden_since_the_plan_is_refused(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
+async def test_group_whose_offsets_became_forbidden_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """If the offsets can no longer be read for the backup, the group is refused."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])

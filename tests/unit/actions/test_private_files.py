@@ -37,7 +37,7 @@ def take_sole_lock(path: Path) -> None:
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_an_open_state_folder_is_made_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
+def test_state_folder_that_others_can_use_is_made_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o777)

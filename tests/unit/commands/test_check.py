@@ -226,7 +226,7 @@ def test_json_has_verdict_cause_basis_and_counts(run: Callable[..., Completed]) 
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_json_of_a_short_watch_has_needed_and_observed_time(run: Callable[..., Completed]) -> None:
+def test_json_says_how_much_time_a_final_verdict_needs(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -264,7 +264,7 @@ def test_result_is_partial_if_a_broker_does_not_respond(run: Callable[..., Compl
     assert "partial result: 2 of 3 brokers answered" in ran.err
 
 
-def test_unreadable_group_has_no_verdict(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_group_that_cannot_be_read_has_no_verdict(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["fine"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="fine")
     ran = run("check", "fine,queue")
     assert (ran.code, verdicts(ran)) == (1, {"fine": "x"})
@@ -385,7 +385,7 @@ def test_cluster_without_groups_passes_the_check(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_terminal_shows_the_duration_and_group_count_per_verdict(
+def test_terminal_shows_watch_duration_and_group_count_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -409,7 +409,7 @@ def test_terminal_shows_the_duration_and_group_count_per_verdict(
         (("check", "verdict:bad"), "there is no verdict 'bad'"),
     ],
 )
-def test_wrong_options_exit_with_2_and_print_one_line(
+def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)

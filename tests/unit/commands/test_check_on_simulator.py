@@ -87,7 +87,7 @@ CAUSES = {
 }
 
 
-async def test_verdicts_match_the_behavior_of_the_scenario(
+async def test_verdicts_match_the_simulated_behavior_of_each_group(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = await checked(company, capfd)
@@ -102,7 +102,7 @@ async def test_verdicts_match_the_behavior_of_the_scenario(
     assert groups["payments.settle"]["loss"] is None
     assert groups["payments.settle"]["time_lag"]["seconds"] < 15
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
-    # The lag of 180,000 records falls to 0 in 10 minutes, and 2 of these minutes have passed.
+    # The lag of 180,000 records falls to 0 in 10 minutes, of which 2 minutes have passed, so 480 s remain.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]
@@ -242,7 +242,7 @@ async def test_exit_code_of_the_process_follows_the_verdict() -> None:
     assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
 
 
-async def test_unreachable_cluster_exits_with_3_and_wrong_option_with_2() -> None:
+async def test_check_exits_with_3_if_unreachable_and_2_for_wrong_options() -> None:
     nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
     assert (nowhere[0], nowhere[1]) == (3, "")
     assert (await kgtui("check", "--for", "never"))[0] == 2

@@ -51,7 +51,7 @@ def test_version_and_help_import_no_large_module() -> None:
     assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_plain_ls_imports_neither_screen_nor_filter_language() -> None:
+def test_ls_without_filter_imports_neither_ui_nor_filter_language() -> None:
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
@@ -117,7 +117,7 @@ def test_completion_script_has_every_command_and_option(shell: str, capsys: pyte
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # shtab's script for tcsh contains the options of kgtui itself, but not the options of commands.
+    # For tcsh, shtab writes no options of commands, so these two options are expected only for bash and zsh.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 
@@ -129,7 +129,7 @@ def test_bash_accepts_the_completion_script(capsys: pytest.CaptureFixture[str]) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_unreachable_cluster_exits_with_3_and_names_addresses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_on_an_unreachable_cluster_exits_with_3_and_names_addresses(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["ls", "--bootstrap-server", "127.0.0.1:1"]) == 3
     out, err = capsys.readouterr()
     assert out == ""
@@ -190,7 +190,7 @@ def test_crash_report_contains_no_secrets(
         assert "sasl.password=[removed]" in shown
 
 
-def test_crash_is_reported_if_no_file_can_be_written(
+def test_crash_is_printed_if_no_report_file_can_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
@@ -236,7 +236,7 @@ def test_unknown_commands_and_options_are_rejected(capsys: pytest.CaptureFixture
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_wrong_filter_is_rejected_before_the_screen_opens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_filter_is_rejected_before_the_ui_opens(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--filter", "stat:x"]) == 2
     assert "did you mean state?" in capsys.readouterr().err
     assert cli.main(["--interval", "-1"]) == 2
@@ -250,7 +250,7 @@ def test_wrong_filter_is_rejected_before_the_screen_opens(capsys: pytest.Capture
         (("lake", "status", "/nowhere", "--nope"), "kgtui lake status"),
     ],
 )
-def test_unknown_option_names_the_help_of_its_command(
+def test_unknown_option_error_names_the_help_of_the_command(
     words: tuple[str, ...], help_of: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(words) == 2
@@ -273,7 +273,7 @@ def test_unknown_option_names_the_help_of_its_command(
     ],
     ids=" ".join,
 )
-def test_an_empty_name_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_name_of_cluster_group_or_file_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A script may pass an unset variable. If kgtui then used the default, it might act on another cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
@@ -308,7 +308,7 @@ def test_unwritable_stdout_prints_one_sentence_and_exits_with_1(command: str, re
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
 def test_unwritable_stderr_does_not_end_a_command(redirection: str, tmp_path: Path) -> None:
-    """The message about the unknown property is lost, so the exit code is 1, but the list is printed."""
+    """The message about the unknown property is lost, so the exit code is 1, but the list of groups is printed."""
     properties = tmp_path / "client.properties"
     properties.write_text("sasl.mechanismm=PLAIN\n")
     with spawn(Options(brokers=1, groups=5)) as cluster:

@@ -149,7 +149,7 @@ def test_other_groups_are_deleted_if_one_is_refused(admin: ScriptedAdmin, capsys
     assert "Stable with 1 member" in capsys.readouterr().out
 
 
-def test_failed_deletion_exits_with_1(admin: ScriptedAdmin) -> None:
+def test_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("UNKNOWN_SERVER_ERROR", "oops", -1, group="idle-a"))
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
@@ -193,7 +193,7 @@ def test_groups_that_cannot_be_read_are_reported_and_not_deleted(
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])
-def test_no_matching_group_exits_with_1_without_a_confirmation(
+def test_delete_exits_with_1_without_asking_if_no_group_matches(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert cli.main(["delete", "idle-q", *words]) == 1
@@ -203,7 +203,7 @@ def test_no_matching_group_exits_with_1_without_a_confirmation(
     assert sent(admin) == []
 
 
-def test_several_words_are_rejected_because_they_look_like_ids(
+def test_filter_of_several_words_is_rejected_because_they_look_like_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2

@@ -123,7 +123,7 @@ def test_control_characters_in_ids_are_escaped(tmp_path: Path, capfd: pytest.Cap
     assert "\\x1b[2Jx\\n" in out
 
 
-def test_unreadable_table_is_reported_and_exits_with_1(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_reports_an_unreadable_table_and_exits_with_1(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")
     assert main(["insights", "--lake", str(lake)]) == 1
     ran = capfd.readouterr()

@@ -46,7 +46,7 @@ def test_log_file_is_private_and_has_no_secrets_or_control_characters(
     assert capfd.readouterr() == ("", "")
 
 
-def test_only_warnings_are_written_without_debug(folder: Path) -> None:
+def test_info_messages_are_not_logged_without_the_option_debug(folder: Path) -> None:
     path = start_log(debug=False)
     assert path is not None
     logging.getLogger("kgtui.x").info("chatter")

@@ -45,14 +45,14 @@ def calls(admin: ScriptedAdmin) -> dict[str, tuple[str, ...]]:
     return dict(admin.calls)
 
 
-def test_plain_list_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_without_options_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls")
     assert (ran.code, ran.err) == (0, "")
     assert groups(ran) == ["connect", "idle", "pay", "queue"]
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_lag_reads_offsets_and_log_ends_once(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_option_lag_reads_offsets_and_log_ends_once(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
@@ -203,7 +203,9 @@ def test_lag_is_a_lower_bound_if_some_partitions_are_unknown(
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_groups_with_the_same_error_share_one_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_groups_with_the_same_error_are_reported_in_one_line(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     for group in ("pay", "idle"):
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
@@ -211,7 +213,7 @@ def test_groups_with_the_same_error_share_one_line(run: Callable[..., Completed]
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_message_about_the_term_empty_names_the_screen(run: Callable[..., Completed]) -> None:
+def test_message_about_the_term_empty_names_the_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
@@ -246,7 +248,7 @@ def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], ad
         (("ls", "--lags"), "--lags"),
     ],
 )
-def test_wrong_options_exit_with_2_and_print_one_line(
+def test_ls_with_wrong_options_exits_with_2_and_prints_one_line(
     run: Callable[..., Completed], words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)

@@ -43,7 +43,9 @@ def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> st
 
 
 @pytest.mark.parametrize("what", ["run", "watch"])
-def test_folder_with_other_files_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str) -> None:
+def test_folder_that_has_files_but_is_no_lake_is_rejected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str
+) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     assert "is not empty and is not a lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
@@ -178,7 +180,7 @@ async def test_topic_is_rejected_if_a_partition_cannot_be_read(leaders: Leaders,
         await read_bounds(admin, 5)
 
 
-async def test_partition_without_bounds_is_reported_with_the_reason() -> None:
+async def test_partition_without_log_bounds_is_reported_with_the_reason() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

@@ -62,10 +62,10 @@ def wait_for(lake: Path, polls: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_stops_the_recorder_after_a_flush(
+def test_recorder_stops_cleanly_on_a_signal_or_after_its_time(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The second recorder has a flush interval of one hour, so it writes all of its polls when it stops."""
+    """The second recorder would flush only once per hour, but it also writes its polls when it stops after 3 s."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -101,9 +101,7 @@ def test_second_recorder_exits_with_4_and_a_killed_recorder_is_reported(
     assert "are lost" in stderr
 
 
-def test_unreachable_cluster_exits_with_3_and_creates_no_lake(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_record_of_an_unreachable_cluster_creates_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lake = tmp_path / "lake"
     assert cli.main(["record", str(lake), "--bootstrap-server", "127.0.0.1:1"]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err
@@ -111,14 +109,18 @@ def test_unreachable_cluster_exits_with_3_and_creates_no_lake(
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_folder_with_other_files_exits_with_2(tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_that_has_files_but_is_no_lake_is_rejected(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "notes.txt").touch()
     assert cli.main([command, str(tmp_path)]) == 2
     assert "lake.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--interval", "0"], ["--flush", "soon"], ["--for", "1s+"], ["--keep", "..3d"]])
-def test_wrong_durations_exit_with_2(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_record_with_a_wrong_duration_exits_with_2(
+    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["record", str(tmp_path / "lake"), *words]) == 2
     assert words[0] in capsys.readouterr().err
 
@@ -134,7 +136,7 @@ def test_message_without_deltalake_says_what_to_install(
         delta.load_deltalake()
 
 
-def test_recording_can_be_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ls_and_show_read_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", poll_of(100), poll_of(120, groups=("pay", "new")))
     lake = ["--lake", str(tmp_path / "lake")]
 

@@ -36,7 +36,7 @@ def test_dash_writes_the_page_to_stdout(lake: Path, tmp_path: Path, capfd: pytes
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_pipe_is_written_to_and_not_replaced(lake: Path, tmp_path: Path) -> None:
+def test_report_is_written_to_a_pipe_without_replacing_it(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -79,7 +79,7 @@ def test_lake_without_gold_tables_is_rejected(tmp_path: Path, capfd: pytest.Capt
     assert not (tmp_path / "report.html").exists()
 
 
-def test_unreadable_table_is_reported_and_exits_with_1(
+def test_report_names_an_unreadable_table_and_exits_with_1(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (lake / "gold/churn/_delta_log/00000000000000000000.json").write_text("{")

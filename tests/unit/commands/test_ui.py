@@ -58,7 +58,7 @@ async def test_start_screen_without_cluster_lists_failed_attempts(monkeypatch: p
         assert session.open_demo is not None
 
 
-async def test_options_override_settings_of_the_screen(folder: Path) -> None:
+async def test_command_line_options_override_configured_settings(folder: Path) -> None:
     (folder / "config.toml").write_text(
         """
         default = "prod"
@@ -100,7 +100,7 @@ async def test_options_override_settings_of_the_screen(folder: Path) -> None:
         assert flagged.monitor.interval == 3
 
 
-async def test_typed_address_is_checked_before_it_is_opened() -> None:
+async def test_typed_address_is_opened_only_if_a_broker_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -111,7 +111,7 @@ async def test_typed_address_is_checked_before_it_is_opened() -> None:
         assert session.target.bootstrap == cluster.bootstrap
 
 
-async def test_demo_stops_when_the_screen_closes() -> None:
+async def test_simulated_cluster_stops_when_the_ui_closes() -> None:
     async with AsyncExitStack() as stack:
         session = await SessionOpener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
         assert session.target.name == "demo"
@@ -121,7 +121,7 @@ async def test_demo_stops_when_the_screen_closes() -> None:
     assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
-def test_screen_without_terminal_is_rejected() -> None:
+def test_ui_without_terminal_is_rejected() -> None:
     """There is no terminal in a pipe, in cron, or if stderr, on which Textual draws, is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -146,7 +146,7 @@ CLUSTERS = """
 """
 
 
-async def test_configured_clusters_can_be_opened_if_none_answers(folder: Path) -> None:
+async def test_configured_clusters_can_be_opened_while_unreachable(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -205,7 +205,7 @@ async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) ->
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
-async def test_groups_are_read_before_the_screen_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_groups_are_read_before_the_ui_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first frame therefore shows groups. Polling stops when the UI closes."""
     sessions_opened: list[Session] = []
 

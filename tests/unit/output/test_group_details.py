@@ -147,7 +147,7 @@ async def test_control_characters_in_member_ids_are_escaped() -> None:
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
 
-async def test_group_without_permission_is_a_fault_and_others_are_shown() -> None:
+async def test_forbidden_group_is_a_fault_and_other_groups_are_shown() -> None:
     admin = cluster()
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="pay", advice="ask for DESCRIBE")
     snapshot, data = await shown("pay", "shared", admin=admin)

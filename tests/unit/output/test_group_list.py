@@ -57,7 +57,7 @@ def test_json_has_documented_fields() -> None:
     }
 
 
-def test_unknown_is_null_and_never_zero() -> None:
+def test_unknown_values_are_null_and_never_zero_in_json() -> None:
     found = rows(mixed_snapshot())
     unread = found["old.group"]
     assert [unread[name] for name in ("type", "state", "members", "lag", "lag_unknown", "read_at")] == [None] * 6

@@ -90,7 +90,7 @@ def test_deleted_group_is_exported_as_last_described() -> None:
     assert "no longer listed" in markdown(read)
 
 
-def test_group_that_was_never_listed_is_exported_by_id() -> None:
+def test_group_that_was_never_listed_is_exported_with_its_id_only() -> None:
     read = incident_of("nowhere")
     assert read["group"] == {"group": "nowhere"}
     assert markdown(read).startswith("# Group `nowhere`")
