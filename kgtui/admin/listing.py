@@ -238,16 +238,16 @@ class KafkaListingFeed:
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
-        known, new_rows, lost = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
+        known, new_rows, missing = await _skip_known(self._known, rows) if comparable else ([], [], self._known)
         gone: set[bytes] = set()
-        for index, (data, number) in enumerate(lost, 1):
+        for index, (data, number) in enumerate(missing, 1):
             gone.update(split_rows(self._version, data, number))
             if index % _CHUNKS_PER_SLICE == 0:
                 await asyncio.sleep(PAUSE)
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # an unchanged group at another place in the list
+                if comparable and raw in gone:  # the group has only moved to another place in the list
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -271,29 +271,29 @@ async def _skip_known(
         rows: the rows of the new list. The rows that this function does not read are left in it.
 
     Returns:
-        The chunks of the new list that were read, the rows in them that the last list did not contain at this place,
-        and the chunks of the last list that were not found.
+        Three lists: the chunks of the new list that were read, the rows in these chunks that the last list did not
+        contain at this place, and the chunks of the last list that were not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
-    lost: list[_Chunk] = []
-    waiting = 0  # all chunks of the last list before this index have been found or are in `lost`
+    missing: list[_Chunk] = []
+    start = 0  # each chunk of the last list before this index has been found, or is in `missing`
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
         before = rows.skip_known(data, number)
         if before is None:
-            if index - waiting >= _MISSES_TO_STOP:
+            if index - start >= _MISSES_TO_STOP:
                 break
             continue
         if before:
             new += before
             now += _chunks(before)
-        if waiting < index:
-            lost += known[waiting:index]
+        if start < index:
+            missing += known[start:index]
         now.append(known[index])
-        waiting = index + 1
-    return now, new, [*lost, *known[waiting:]]
+        start = index + 1
+    return now, new, [*missing, *known[start:]]
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:

@@ -48,7 +48,10 @@ EARLIEST, LATEST = -2, -1
 """Special timestamps in ListOffsets requests that stand for the log start and the log end."""
 
 ATTEMPTS = 4
-"""Maximum number of attempts to read a log bound. A partition that has no leader then gets its error code as result."""
+"""Maximum number of attempts to read a log bound.
+
+If a partition has no leader at the last attempt, its error code becomes the result.
+"""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
 """Reactions to an error code after which the request is repeated for a partition."""

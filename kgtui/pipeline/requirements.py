@@ -92,7 +92,7 @@ def check_java() -> None:
     if result.returncode or found is None:
         raise SparkError(f"{need}: {java} -version says {_first_output_line(result.stderr or result.stdout)}")
     if int(found[1]) < OLDEST_JAVA:
-        raise SparkError(f"{need}, but {java} is Java {found[1]}: set JAVA_HOME to a newer one")
+        raise SparkError(f"{need}, but {java} is Java {found[1]}: set JAVA_HOME to a newer Java")
 
 
 def _first_output_line(output: str) -> str:
@@ -289,7 +289,7 @@ def _download(url: str, jar: Jar, into: Path) -> Path:
 
 def _check_digest(jar: Jar, sha256: str) -> None:
     if sha256 != jar.sha256:
-        raise ValueError(f"the SHA-256 of {jar.file} differs from that of the released jar")
+        raise ValueError(f"the SHA-256 of {jar.file} is not the SHA-256 of the released jar")
 
 
 def _jar_folders() -> list[Path]:

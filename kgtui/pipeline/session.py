@@ -35,7 +35,7 @@ _STOP_TIMEOUT = 10.0
 _SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
 
-They import only libraries that executors have.
+These files import only libraries that executors have.
 """
 
 _NOISE = re.compile(
@@ -103,7 +103,7 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # The JVM never compiles methods with more than 8,000 bytes of bytecode, so Spark must not generate any.
+        # The JVM never compiles a method with more than 8,000 bytes of bytecode, so Spark must not generate one.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -24,12 +24,15 @@ errors of the connection to the JVM."""
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
-_JVM_GONE = "Spark's JVM has exited: it was killed, or ran out of memory. Set KGTUI_SPARK_MEMORY to more, such as 4g"
+_JVM_GONE = (
+    "Spark's JVM has exited, because it was killed or ran out of memory. Set KGTUI_SPARK_MEMORY to a larger size, such "
+    "as 4g"
+)
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
     "No space left on device": "no space is left on the disk of the lake, or on the disk of Spark's temporary files, "
     f"{tempfile.gettempdir()}. Free some space and run the pipeline again; it continues where it stopped",
-    "java.lang.OutOfMemoryError": "Spark ran out of memory: set KGTUI_SPARK_MEMORY to more, such as 4g",
+    "java.lang.OutOfMemoryError": "Spark ran out of memory: set KGTUI_SPARK_MEMORY to a larger size, such as 4g",
     "DELTA_CONCURRENT": "another program wrote to this lake at the same time: start only one run of the pipeline",
     "CONCURRENT_STREAM_LOG_UPDATE": _ANOTHER_RUN,
     "CONCURRENT_QUERY": _ANOTHER_RUN,
@@ -37,8 +40,8 @@ _MESSAGES = {
     "GroupAuthorizationException": "not permitted to read with a consumer group: the user needs Read on groups whose "
     f"ids begin with {GROUP_PREFIX}",
     "SaslAuthenticationException": "the brokers rejected the login",
-    "SslAuthenticationException": "the TLS handshake with the brokers failed: their certificate or the client's was "
-    "rejected",
+    "SslAuthenticationException": "the TLS handshake with the brokers failed: the certificate of a broker or of the "
+    "client was rejected",
     "No resolvable bootstrap urls": "the machine that runs Spark cannot resolve any of the bootstrap addresses",
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with these client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
@@ -62,7 +65,7 @@ def to_source_error(error: Exception) -> SourceError:
         return SourceError(_JVM_GONE)
     try:
         text = str(error)
-    except SPARK_ERRORS:  # `str` reads the text from the JVM, which fails if the JVM has exited
+    except SPARK_ERRORS:  # `str` reads the text from the JVM; this fails if the JVM has exited
         return SourceError(_JVM_GONE)
     return SourceError(known_message(text) or f"Spark failed: {_root_cause(error, text)}")
 

@@ -90,7 +90,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process; does nothing if it has ended."""
-        with contextlib.suppress(OSError):  # closing flushes the pipe, which fails if the process has ended
+        with contextlib.suppress(OSError):  # closing the pipe also flushes it; this fails if the process has ended
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)

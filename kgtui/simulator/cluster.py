@@ -161,7 +161,8 @@ class Simulator:
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
     """Return the finalized level of each feature.
 
-    It is the level in `changed`, or by default the level that a new cluster of the newest broker's release has.
+    By default, it is the level that a new cluster of the newest release in `broker_releases` has. Levels in `changed`
+    override the defaults.
 
     A real cluster finalizes only features that its oldest broker supports. A simulated cluster does not have this
     restriction, so that tests can run every fallback of a client on one cluster with old and new brokers.

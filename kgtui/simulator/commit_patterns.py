@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two commits, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""A `Steady` pattern whose `delay` is at least this value, in seconds, varies its delay with time."""
+"""Threshold in seconds. A `Steady` pattern varies its delay with time if its `delay` is at least this long."""
 
 
 class CommitPattern(Protocol):
@@ -141,7 +141,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         return topic.log_ends(self.read_until(last_commit(t)))
 
     def read_until(self, t: float) -> float:
-        """Return the time up to which the group has read: at `t`, it has read all records written before that time.
+        """Return the time of the newest record that the group has read at time `t`.
 
         Both times are in seconds since the start of the cluster.
         """
@@ -158,18 +158,18 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group commits as in another pattern until `since`, and then stops committing.
+    """The group has stopped committing. Its offsets stay as another pattern has left them at `since`.
 
     Attributes:
         pattern: the pattern of the commits until `since`.
-        since: time of the last commit, in seconds since the start of the cluster.
+        since: time at which the group stopped, in seconds since the start of the cluster.
     """
 
     pattern: CommitPattern
     since: float
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the offsets that were committed at `since`."""
+        """Return the same offsets at any time: the offsets that were committed at `since`."""
         return self.pattern.committed_offsets(topic, self.since)
 
 

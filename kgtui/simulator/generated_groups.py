@@ -270,9 +270,8 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            commits = (
-                Steady()
-            )  # members of share groups receive records as they arrive, so the `Batch` pattern does not fit
+            # Members of share groups receive records as they arrive, so the `Batch` pattern does not fit.
+            commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)
         topics = () if kind == CONNECT else (ConsumedTopic(topic, commits),)

@@ -50,7 +50,7 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         members: number of members; 0 is an Empty group.
         since: seconds since the last change, the same at all times.
-        change: how many changes there were.
+        change: number of changes since the start, the same at all times.
     """
 
     members: int
@@ -58,7 +58,7 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
     change: int = 0
 
     def at(self, t: float) -> Membership:
-        """Return the members, whatever the time is."""
+        """Return the members, which do not depend on `t`."""
         slots = tuple(Slot(number, 0) for number in range(self.members))
         return Membership(self.change, self.since, slots, slots)
 
@@ -68,8 +68,9 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: the numbers of the taken slots, one tuple per period.
-        ahead: seconds by which the first change is earlier than `period`.
+        turns: one tuple per period, with the numbers of the slots that have a member. The tuples are repeated in a
+            cycle.
+        ahead: seconds by which the rotation is shifted. At time 0, the rotation has already run for this time.
     """
 
     period: float
@@ -102,8 +103,9 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """Members that join and leave at given times.
 
     Attributes:
-        first: numbers of the slots that are taken at the start.
-        changes: `(time, numbers of the taken slots)` of each change, in ascending order of time.
+        first: numbers of the slots that have a member at the start.
+        changes: `(time, slots)` of each change, in ascending order of time. `slots` are the numbers of the slots that
+            have a member after the change.
     """
 
     first: tuple[int, ...]
@@ -115,7 +117,7 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> ScheduledMembership:
         """Return a schedule that goes through `turns` from `begin` to `end`, one turn per `every` seconds.
 
-        Before and after that time, the first turn applies.
+        Before `begin` and after `end`, the members are those of the first turn.
         """
         changes = []
         at, turn = begin, 1

@@ -84,7 +84,10 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Group type → key of its describe API, for all types except classic. A release without the API lacks the type."""
+"""Group type → key of the API that describes groups of this type, for all types except classic.
+
+A release that does not have the API does not support the type.
+"""
 
 _METADATA_VERSION = {
     "3.3": 7, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 31,
@@ -130,7 +133,7 @@ class Release:
 
     @property
     def reports_features(self) -> bool:
-        """Whether ApiVersions responses have features, as they do since 2.7 (KIP-584)."""
+        """Whether ApiVersions responses contain features. They do since Kafka 2.7 (KIP-584)."""
         return self.number >= (2, 7)
 
     @property

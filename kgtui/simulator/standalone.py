@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SIZE = 1024 * 1024
-"""Maximum length of a command in bytes. It is enough for a group id of 32,000 characters that JSON escapes."""
+"""Maximum length of a command in bytes.
+
+It is enough for a group id of 32,000 characters, even if JSON escapes each of these characters.
+"""
 
 
 FAULT_COMMANDS = (

@@ -31,7 +31,7 @@ class Topic:
     Attributes:
         name: topic name.
         partitions: number of partitions.
-        rate: average records per second in the slowest partition. The rate of other partitions is up to 1.4 times this.
+        rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
         base: log end of partition 0 at time 0.
         kept: number of records per partition that retention keeps.
         swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
@@ -144,6 +144,6 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return what one sine wave of the traffic adds to the result of `flow`. It may be negative."""
+        """Return the number that one sine wave of the traffic adds to the result of `flow`; it may be negative."""
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

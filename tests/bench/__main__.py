@@ -70,7 +70,7 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    if scale != "tiny":  # measuring latency takes minutes even for a few commits
+    if scale != "tiny":  # the latency benchmark takes minutes even for a few commits, so the tests leave it out
         yield from latency.figures(_size(latency, scale))
 
 
@@ -92,7 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()
     scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="finish in a few minutes")
-    scales.add_argument("--tiny", dest="scale", action="store_const", const="tiny", help="only check that it works")
+    scales.add_argument(
+        "--tiny", dest="scale", action="store_const", const="tiny", help="only check that the benchmarks work"
+    )
     parser.set_defaults(scale="full")
     args = parser.parse_args(arguments)
     unknown = [name for name in args.names if name not in BENCHES]

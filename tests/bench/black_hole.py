@@ -91,7 +91,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # each cluster is called first in every other round
+            sides.reverse()  # in the next round, the other cluster is called first
     return milliseconds
 
 

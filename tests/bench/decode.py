@@ -125,7 +125,8 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                result = function()  # kept until the time has been measured, so that freeing its memory is not included
+                # The result is deleted after the time has been measured, so that freeing its memory is not included.
+                result = function()
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
     finally:

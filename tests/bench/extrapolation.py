@@ -79,7 +79,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
     """Yield the load, and for each layer the cores and the disk space that it needs."""
-    load = f"{GROUPS:,} groups × {PARTITIONS} every {COMMIT_INTERVAL:g} s"
+    load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: bytes sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")
     for layer in layers:
@@ -87,7 +87,7 @@ def figures(layers: list[LayerCost]) -> Iterator[Figure]:
         if layer.stored:
             yield Figure(f"{load}: {layer.name}, written per day", layer.gigabytes_per_day, "GB")
     streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
-    yield Figure(f"{load}: bronze and silver, busy and spare cores", streaming, "cores")
+    yield Figure(f"{load}: bronze and silver, all cores (busy and spare)", streaming, "cores")
     gold = next(layer for layer in layers if layer.name == "gold")
     day = RECORDS_PER_SECOND * DAY * gold.micros / 1e6 / 3_600
     yield Figure(f"{load}: gold, one day computed once", day, "core-hours")

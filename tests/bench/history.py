@@ -56,7 +56,7 @@ class Size:
         polls: number of polls for which CPU time is measured while they are recorded live.
         segments: number of keyframes in the synthetic lake.
         seeks: number of seeks in the synthetic lake.
-        timelines: number of timelines of one hour that are loaded, and of timelines of one day.
+        timelines: number of timelines to load, for each of the two lengths: one hour and one day.
         interval: seconds between two polls of the live recording.
         segment_polls: number of polls per keyframe in the synthetic lake.
     """

@@ -148,7 +148,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Only move the cursor to the node with the most groups. The benchmark presses keys to expand this node.
+            # Move the cursor to the node with the most groups. To expand the node, the benchmark then presses keys.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -178,7 +178,10 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
 
 
 def _without_changes(size: Size) -> Iterator[Figure]:
-    """Measure output and CPU time on a cluster in which nothing changes, so that only the time of the poll changes."""
+    """Measure output and CPU time on a cluster in which nothing changes.
+
+    On the screen, only the time of the latest poll changes.
+    """
     groups = min(size.groups, 10_000 if size.sweep else 2_000)
     with SimulatedCluster("idle", groups) as cluster:
         ui = Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap])

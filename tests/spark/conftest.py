@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if not item.get_closest_marker("timeout"):
                 item.add_marker(pytest.mark.timeout(900))  # long, because Spark is slow when other tests use the CPU
 
-            # PySpark does not close its sockets, which would cause warnings.
+            # PySpark does not close its sockets. Python warns about open sockets, so these warnings are ignored.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=_waits_for_background_runs)
@@ -103,7 +103,7 @@ def background_runs(
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> None:
-    """Start the brokers, and begin to create groups on them, so that these are ready when a test needs them."""
+    """Start the brokers, and begin to create groups on them, so that a test need not wait for the groups."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")

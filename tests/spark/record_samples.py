@@ -69,8 +69,8 @@ def check_decoded(
     """Assert that a record is in the right silver table, with the same values as `kgtui.protocol.records` decodes.
 
     Args:
-        position: partition and offset of the record, or only its offset; the keys of the inner dicts in `tables`.
-        tables: for each silver table, by name, a dict of rows by position.
+        position: partition and offset of the record, or only its offset.
+        tables: name of each silver table → dict of its rows by position. The positions have the form of `position`.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

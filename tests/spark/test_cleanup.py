@@ -108,9 +108,9 @@ def test_offsets_expire_after_the_last_commit_or_after_empty(spark: SparkSession
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
         "polled": ms(1.5 * DAYS + WEEK),  # Empty since day 1.5
-        "decoded": ms(1.0 * DAYS + WEEK),  # last commit
+        "decoded": ms(1.0 * DAYS + WEEK),  # last decoded commit on day 1
         "classic": ms(0.5 * DAYS + WEEK),  # Empty since day 0.5, although the offsets were reset later
-        "simple": ms(1.5 * DAYS + WEEK),  # last observed commit
+        "simple": ms(1.5 * DAYS + WEEK),  # last observed commit on day 1.5
     }
 
 

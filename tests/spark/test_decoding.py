@@ -46,7 +46,7 @@ def commits() -> list[Record]:
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    records.append((key, value[:-1] + b"\0"))  # changes topic id 1 to 0, which means that there is no topic id
+    records.append((key, value[:-1] + b"\0"))  # changes topic id 1 to 0; id 0 stands for no topic id
     return records + [(key, None) for key, _ in records[::3]]
 
 

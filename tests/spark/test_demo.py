@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 END = 20_404 * 86_400.0 + 15 * 3_600
-"""15:00 UTC on a day in November 2025, in seconds since the epoch."""
+"""End of the simulated history: 12 November 2025, 15:00 UTC, in seconds since the epoch."""
 
 
 @pytest.mark.full

@@ -43,8 +43,8 @@ def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> 
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` reads slowly from topics `k` and `l`. The earlier estimate of the loss comes from the retention
-        # time for topic `k`, and from the movement of the log start for topic `l`.
+        # Group `slow` reads slowly from topics `k` and `l`. The retention time gives the shorter estimate for topic
+        # `k`, and the movement of the log start gives the shorter estimate for topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")

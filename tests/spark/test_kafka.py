@@ -106,8 +106,8 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
-    # Groups commit all the time, so the later of the two reads may contain additional records.
     assert len(consumed) > 50
+    # Groups commit all the time, so one of the two reads may contain additional records.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
     if live.newest:  # a second run must not read records again; testing this with one broker version is enough

@@ -101,7 +101,10 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add `basis`, the number of compared `hours`, and the normal value, spread and deviation of each series."""
+    """Add the columns `basis` and `hours`, and the normal value, the spread and the deviation of each series.
+
+    `hours` is the number of earlier hours with which the hour is compared.
+    """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({
         "basis": F.when(weeks, HOUR_OF_WEEK).when(days, HOUR_OF_DAY),

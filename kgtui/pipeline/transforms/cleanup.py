@@ -83,7 +83,7 @@ def family_of(group: Column) -> Column:
     The family is the prefix up to the first separator, as in the tree of groups on the screen.
     """
     family = F.lit(None).cast("string")
-    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because the last match is used
+    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because each match replaces the match before
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))

@@ -136,7 +136,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
 
-    A consumer is inactive at a poll if it had lag at the poll before, and neither its position nor its lag improved.
+    A consumer is inactive at a poll if it had lag at the poll before, and since then its position has not changed and
+    its lag has not decreased.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))

@@ -240,9 +240,9 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the third and the fourth byte after a position as an unsigned number; the position itself is the first.
+    """Return the last two of the four bytes at a position of binary data as an unsigned number.
 
-    Two bytes before the number are skipped, because `uint32_at` always reads four bytes.
+    The first two bytes are ignored. They are read as well, because `uint32_at` always reads four bytes.
     """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 

@@ -26,7 +26,7 @@ INCIDENTS = Path(__file__).with_name("incidents.toml")
 _BASE = 100_000_000
 """Log end of partition 0 at the start of the history.
 
-It is so large that no log start is negative, although retention also keeps records of the days before the start.
+The number is large, so that no log start is negative: retention also keeps records from the days before the start.
 """
 
 
@@ -46,17 +46,18 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end of the history, in seconds since its start; at least 0.
+        """Return the time `hours` before the end of the history, in seconds since the start of the history.
 
-        If `jitter` is not empty, the time is moved by up to ten minutes. By how much depends only on the text of
-        `jitter` and the seed, so that times with the same `jitter` are moved together.
+        If `jitter` is not empty, the time is moved by up to ten minutes. The distance depends only on the text of
+        `jitter` and the seed, so that times with the same `jitter` are moved together. The result is at least 0.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time at which `fraction` of the history has passed, in seconds since its start; at least 0.
+        """Return the time at which `fraction` of the history has passed, in seconds since the start of the history.
 
-        The time is moved by up to ten minutes, depending on `jitter` and the seed; see `before_end`.
+        The time is moved by up to ten minutes, depending on `jitter` and the seed; see `before_end`. The result is at
+        least 0.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -152,7 +153,8 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: the two times, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: the numbers of the taken slots, one tuple per period. They are repeated in a cycle.
+        turns: one tuple per period, with the numbers of the slots that have a member. The tuples are repeated in a
+            cycle.
     """
 
     begin: float
@@ -211,6 +213,6 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule of two members that are replaced one after the other. `name` and the seed determine when."""
+    """Return a schedule of two members that are replaced one after the other, at times that depend on `name`."""
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -49,7 +49,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks over which the members are spread. If there are none, members report no rack.
+        racks: racks over which the members are spread. If the tuple is empty, members report no rack.
         host: name from which the host addresses are derived. If it is empty, they are derived from the group id.
     """
 

@@ -52,7 +52,8 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the subscription and the assignment of each member.
 
-        Since version 1, a subscription names the partitions that the member already owns: here, all that are assigned.
+        From version 1 on, a subscription contains the partitions that the member owns. Here, a member owns all
+        partitions that are assigned to it.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -119,9 +120,9 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that are revoked from the leader: one task for 30 s after a worker has joined, else none.
+        """Return the tasks that are revoked from the leader, because they will be assigned to a new worker.
 
-        A cooperative assignor revokes tasks before it assigns them to a new worker.
+        One task is revoked during the 30 s after a worker has joined. At other times, no task is revoked.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()

@@ -43,7 +43,7 @@ class ConsumerGroup(Group):
         self.classic = classic
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id. The broker generates the ids of classic members; other members generate their own."""
+        """Return the member id. Brokers generate the ids of classic members; other members generate their own ids."""
         return super().member_id(slot) if slot.number in self.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:

@@ -18,7 +18,8 @@ class ShareGroup(Group):
     """A group with share-partition start offsets instead of committed offsets.
 
     Attributes:
-        in_flight: number of acknowledged records per partition after the start offset. The lag does not include them.
+        in_flight: number of records per partition after the start offset that are already acknowledged. The lag does
+            not include these records.
     """
 
     type: ClassVar[str] = "share"

@@ -1,4 +1,4 @@
-"""The request that a handler answers, with the broker and the cluster that it was sent to."""
+"""A decoded request, together with the broker and the cluster that received the request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPERATIONS_NOT_REQUESTED = -(2**31)
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """A decoded request and everything that is needed to answer it.
+    """A decoded request and everything that a handler needs to respond to it.
 
     Attributes:
         version: version of the request and of the response.

@@ -42,7 +42,7 @@ class FakePool(Pool):
     Attributes:
         answers: API name → function that returns the response to a request as fields or bytes, or an exception that
             `call` then raises. The function may be asynchronous.
-        versions: API name, or `(API name, node id)` → highest version. It is None if the API is not supported.
+        versions: API name, or `(API name, node id)` → highest version, or None if the API is not supported.
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. A key may also
             be a topic whose value is the negative error code of all its partitions.

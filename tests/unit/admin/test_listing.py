@@ -138,9 +138,9 @@ async def test_every_group_is_reported_again_after_a_version_change(before: int,
 
 
 async def test_a_type_that_is_not_listed_may_be_unknown() -> None:
-    """ListGroups v4 has no types. If the broker has ConsumerGroupDescribe, a group of consumers may be of two types.
+    """ListGroups v4 returns no types, and this broker may have both classic groups and consumer groups.
 
-    A Connect group is always classic.
+    Therefore, the type of a group with the protocol type `consumer` is unknown. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -151,7 +151,9 @@ async def test_a_type_that_is_not_listed_may_be_unknown() -> None:
 async def test_long_ids_and_unknown_tags_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
-    brokers.tags = b"\x02\x07\x04news\x84\x07\x01!"  # two tags: 7 is "news", 900 is "!"
+    brokers.tags = (
+        b"\x02\x07\x04news\x84\x07\x01!"  # two tagged fields: tag 7 has the value "news", and tag 900 has the value "!"
+    )
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({long, hostile, ""}, set())
     assert known[long] == Listing("consumer", "consumer", "Stable", 1)

@@ -109,7 +109,7 @@ async def test_a_request_that_times_out_is_split_in_halves() -> None:
     assert pool.sent[0].timeout == pytest.approx(15, abs=1)
 
 
-async def test_one_slow_group_does_not_affect_the_others() -> None:
+async def test_one_slow_group_does_not_affect_other_groups() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g002" in names_of(sent) else every_group_with()(sent)
 

@@ -64,7 +64,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_only_listings_of_groups_that_commit_have_offsets(group_type: str | None, protocol: str, asked: bool) -> None:
+def test_has_offsets_is_true_for_types_that_commit(group_type: str | None, protocol: str, asked: bool) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 

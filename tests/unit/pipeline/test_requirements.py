@@ -54,7 +54,7 @@ def test_java_home_without_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.parametrize("output", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
 def test_java_that_is_too_old_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output)))
-    with pytest.raises(SparkError, match=r"is Java (8|11): set JAVA_HOME to a newer one"):
+    with pytest.raises(SparkError, match=r"is Java (8|11): set JAVA_HOME to a newer Java"):
         requirements.check_java()
 
 
@@ -71,7 +71,7 @@ def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("", "says nothing$"),
     ],
 )
-def test_message_quotes_output_of_failing_java_without_options(
+def test_message_quotes_failing_java_without_its_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -211,7 +211,9 @@ def test_jars_are_downloaded_once(no_jars: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_jar_with_a_wrong_checksum_is_not_kept(no_jars: Path) -> None:
     jar = publish(no_jars, b"something else")
-    with pytest.raises(SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar differs"):
+    with pytest.raises(
+        SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar is not the SHA-256 of the released jar"
+    ):
         requirements.download_jars([jar], no_jars / "into")
     assert [*(no_jars / "into").iterdir()] == []
 

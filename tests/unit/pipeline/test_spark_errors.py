@@ -21,7 +21,7 @@ Caused by: java.io.IOException: {cause}
     [
         (STACK.format(cause="No space left on device"), "no space is left on the disk of the lake"),
         (STACK.format(cause="something new"), "Spark failed: something new"),
-        ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "set KGTUI_SPARK_MEMORY to more"),
+        ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "set KGTUI_SPARK_MEMORY to a larger size"),
         ("[DELTA_CONCURRENT_APPEND] Files were added", "start only one run of the pipeline"),
         ("[CONCURRENT_QUERY] Another instance of this query", "another run of the pipeline is working"),
         ("org.apache.kafka.common.errors.TopicAuthorizationException: no", "needs Read and Describe"),
@@ -34,7 +34,7 @@ def test_error_is_translated_by_its_text(text: str, message: str) -> None:
 
 
 def test_lost_connection_means_that_the_jvm_has_exited() -> None:
-    with pytest.raises(SourceError, match="JVM has exited: it was killed"), translated_spark_errors():
+    with pytest.raises(SourceError, match="JVM has exited, because it was killed"), translated_spark_errors():
         raise ConnectionRefusedError
     assert "JVM has exited" in str(to_source_error(EOFError()))
 

@@ -201,7 +201,7 @@ async def test_errors_distinguish_unknown_groups_from_groups_of_another_type(clu
     assert (await one(SHARE_GROUP_DESCRIBE, "jobs.run"))["AuthorizedOperations"] == 3400
 
 
-async def test_a_missing_commit_is_offset_minus_one_without_an_error(cluster: Simulator) -> None:
+async def test_a_partition_without_commit_has_offset_minus_one_and_no_error(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
         node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
@@ -316,7 +316,7 @@ async def test_only_existing_groups_without_members_are_deleted(cluster: Simulat
     ],
     ids=["describe v6", "describe v5", "delete v2"],
 )
-async def test_responses_for_an_unknown_group_equal_those_of_kafka_4_3_1(
+async def test_responses_for_an_unknown_group_equal_kafka_4_3_1(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
     async with RawClient(address(cluster, cluster.state.coordinator("nope"))) as client:

@@ -134,7 +134,7 @@ def test_a_share_group_assigns_partitions_to_several_members() -> None:
 
 
 @pytest.mark.parametrize("group_class", [ConsumerGroup, ShareGroup, StreamsGroup])
-def test_the_protocol_type_of_a_newer_group_is_its_type(group_class: type[Group]) -> None:
+def test_protocol_type_equals_group_type_unless_group_is_classic(group_class: type[Group]) -> None:
     group = group_class("g", ConstantMembership(1), [ConsumedTopic(TOPIC)])
     assert group.protocol == group.type
     assert bool(list(group.start_offsets(5))) == (group_class is ShareGroup)

@@ -92,7 +92,7 @@ def test_equal_names_give_equal_hosts_and_ids() -> None:
     ("text", "code"),
     [("", 0), ("a", 97), ("payments.settle", None), ("Aa", 2112), ("BB", 2112), ("polygenelubricants", -(2**31))],
 )
-def test_hash_codes_equal_those_of_java(text: str, code: int | None) -> None:
+def test_hash_codes_equal_java_hash_codes(text: str, code: int | None) -> None:
     expected = 0
     for char in text:
         expected = (31 * expected + ord(char)) % (1 << 32)
