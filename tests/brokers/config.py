@@ -23,7 +23,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Only minimum values are changed, so that groups keep Kafka's default configs, which some tests compare.
+    # Lower minimums let tests set a short interval for single groups. The default interval stays as in Kafka, because
+    # tests compare it.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -112,7 +113,7 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # In Kafka 3.9, KIP-848 groups must be enabled, and groups have no configs.
+    # Kafka 3.9 must be told to support KIP-848 groups. It has no configs per group, so the broker's default is changed.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

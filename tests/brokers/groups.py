@@ -51,7 +51,7 @@ class LiveGroup:
     reported_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Lag of a share group as the broker reports it.
 
-    It can be less than the log end minus the start offset, because some of these records may be acknowledged.
+    It can be less than the log end minus the start offset, because records in between may be acknowledged.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()

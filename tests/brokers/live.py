@@ -85,7 +85,7 @@ class Live:
             raise
 
     def stop(self) -> None:
-        """Stop all members."""
+        """Stop the clients that are members of the live groups."""
         for members in self._members:
             members.leave()
         for member in self.registries:

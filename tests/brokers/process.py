@@ -83,7 +83,7 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Make a program exit that exits when its standard input is closed, and wait until it has exited.
+        """Close the standard input of the process, which the process takes as a request to exit, and wait for its exit.
 
         Raises:
             subprocess.TimeoutExpired: the program still runs.

@@ -99,7 +99,7 @@ class Secure:
             raise
 
     def stop(self) -> None:
-        """Stop the member and the broker."""
+        """Stop the member of `LIVE_GROUP`, and then the broker."""
         if self._members is not None:
             self._members.leave()
         self.cluster.stop()

@@ -63,7 +63,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         roles = {role: group for role, group in roles.items() if group.type == "classic"}
     if newest < (4, 2):
         roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # These releases support only version 0 of DescribeShareGroupOffsets, which reports no lag.
+        # Releases before 4.2 support only version 0 of DescribeShareGroupOffsets, which reports no lag.
         roles |= {
             role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
             for role, group in roles.items()

@@ -85,7 +85,7 @@ async def test_a_moved_group_is_found_at_its_new_coordinator() -> None:
         assert (await admin.committed_offsets([group])).faults == ()
 
 
-async def test_a_loading_coordinator_is_retried() -> None:
+async def test_requests_are_repeated_while_a_coordinator_is_loading() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -160,7 +160,8 @@ async def test_a_poll_succeeds_after_a_damaged_response(kind: str) -> None:
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # If the connection breaks, the client sends the request again, so two responses in a row must be damaged.
+        # The client sends a request again if the connection breaks, so the poll fails only if the second response is
+        # damaged, too.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=2.0)
@@ -169,7 +170,7 @@ async def test_a_poll_succeeds_after_a_damaged_response(kind: str) -> None:
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_feed_reports_no_unchanged_group_after_a_failed_poll() -> None:
+async def test_a_feed_reports_only_changed_groups_after_a_failed_poll() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()

@@ -131,18 +131,18 @@ def test_kgtui_lists_the_same_groups_as_kafkas_tools(reports: Reports) -> None:
             assert row == {title: cells[title] for title in row}, words
 
 
-def test_states_equal_those_of_kafkas_tools(reports: Reports) -> None:
+def test_kgtui_and_kafkas_tools_report_equal_states(reports: Reports) -> None:
     """Compare the coordinator, assignor, state, epochs and number of members of every group."""
     for words, table in reports.rows_of_kafka(STATES):
         assert {row["GROUP"] for row in table} == groups_of_tool(reports, words.split()[0]), words
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # The tool of 3.9 prints an empty cell for a group without an assignor.
+            # Kafka's 3.9 tool prints an empty cell for a group without an assignor.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
-def test_members_equal_those_of_kafkas_tools(reports: Reports) -> None:
+def test_kgtui_and_kafkas_tools_report_equal_members(reports: Reports) -> None:
     """Compare ids, instance ids, client ids, hosts, epochs, assignments and target assignments."""
     for words, table in reports.rows_of_kafka(MEMBERS):
         found = {(row["GROUP"], row.get("CONSUMER-ID") or row["MEMBER"]): row for row in table}
@@ -153,12 +153,12 @@ def test_members_equal_those_of_kafkas_tools(reports: Reports) -> None:
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if not reports.live.newest and "ASSIGNMENT" in row:
-                # The tool of 3.9 does not print the topic name.
+                # Kafka's 3.9 tool does not print the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_offsets_equal_those_of_kafkas_tools(reports: Reports) -> None:
+def test_kgtui_and_kafkas_tools_report_equal_offsets(reports: Reports) -> None:
     """Compare committed or start offset, leader epoch, log end, lag and owner of every partition."""
     for words, table in reports.rows_of_kafka(OFFSETS):
         found = {(row["GROUP"], row["TOPIC"], row["PARTITION"]): row for row in table}

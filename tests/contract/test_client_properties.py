@@ -94,7 +94,7 @@ def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[str]]) -> None:
-    """kgtui uses, ignores or rejects each property of Kafka's clients, and reports none of them as unknown."""
+    """kgtui uses, ignores or rejects each property of Kafka's clients. It reports no property as unknown."""
     names = {words[1] for words in kafka_says if words[0] == "name"}
     assert len(names) > 120
     refused = set()

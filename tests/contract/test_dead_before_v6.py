@@ -81,8 +81,8 @@ async def test_a_single_absent_group_is_not_found(live_392: Live, group: str) ->
     assert [(fault.group, fault.name) for fault in answer.faults] == [(group, "GROUP_ID_NOT_FOUND")]
 
 
-async def test_the_empty_group_id_can_exist(live: Live) -> None:
-    """Some old clients commit with an empty group id. Other groups can be described with and without this group."""
+async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
+    """Some old clients commit with an empty group id. The group exists only after such a commit."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])

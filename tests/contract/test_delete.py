@@ -248,8 +248,8 @@ async def test_the_command_deletes_matching_groups(newest: DeletionCluster, fold
     assert out.count("deleted") == 2
 
 
-async def test_a_delete_is_confirmed_by_typing_the_name(newest: DeletionCluster, folder: StateFolder) -> None:
-    """On a terminal, kgtui asks for the name of the group. It rejects a wrong name, and deletes after the right one."""
+async def test_a_delete_is_confirmed_by_typing_the_group_id(newest: DeletionCluster, folder: StateFolder) -> None:
+    """On a terminal, kgtui asks for the group id. It rejects a wrong id, and deletes the group after the right one."""
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)

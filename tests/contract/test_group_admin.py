@@ -195,7 +195,7 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_deleted_topics_and_expired_unread_records_are_reported(target: TargetCluster) -> None:
+async def test_deleted_topics_and_lost_unread_records_are_reported(target: TargetCluster) -> None:
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}

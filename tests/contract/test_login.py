@@ -102,21 +102,20 @@ async def test_no_secret_is_in_the_debug_log(
 
 
 @pytest.mark.broker
-async def test_an_unsupported_mechanism_is_reported(secure_broker: Secure) -> None:
-    """The test uses the plaintext listener, because all SASL listeners of the broker support every mechanism."""
+async def test_a_login_on_a_listener_without_sasl_is_reported(secure_broker: Secure) -> None:
     config = secure_broker.command_config("team", mechanism="PLAIN")
     reason = await refusal(secure_broker.cluster.bootstrap, config)
     assert "does not use SASL, but a login is configured" in reason
 
 
 @pytest.mark.broker
-async def test_a_sasl_listener_without_login_is_reported(secure_broker: Secure) -> None:
+async def test_a_missing_login_on_a_sasl_listener_is_reported(secure_broker: Secure) -> None:
     reason = await refusal(secure_broker.sasl, {})
     assert "it probably requires a login; use --command-config with security.protocol=SASL_PLAINTEXT" in reason
 
 
 @pytest.mark.broker
-async def test_plaintext_on_a_tls_port_is_reported(secure_broker: Secure) -> None:
+async def test_a_plaintext_connection_to_a_tls_port_is_reported(secure_broker: Secure) -> None:
     for address in (secure_broker.tls, secure_broker.sasl_tls):
         assert (
             "uses TLS, but kgtui is configured for plain text; set security.protocol=SSL (or SASL_SSL)"
@@ -125,7 +124,7 @@ async def test_plaintext_on_a_tls_port_is_reported(secure_broker: Secure) -> Non
 
 
 @pytest.mark.broker
-async def test_tls_on_a_plaintext_port_is_reported(secure_broker: Secure) -> None:
+async def test_a_tls_connection_to_a_plaintext_port_is_reported(secure_broker: Secure) -> None:
     for address in (secure_broker.sasl, secure_broker.cluster.bootstrap):
         reason = await refusal(address, secure_broker.tls_config())
         assert "uses plain text, not TLS; set security.protocol=PLAINTEXT (or SASL_PLAINTEXT)" in reason

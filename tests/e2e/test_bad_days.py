@@ -80,7 +80,7 @@ def test_groups_of_a_stopped_broker_stay_in_the_tree(ui: Ui, cluster_with_faults
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the metadata now. Otherwise kgtui would notice only at its next poll that the broker is back.
+    # The key `r` polls the metadata immediately. Otherwise kgtui would notice at its next poll that the broker is back.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups
@@ -92,7 +92,7 @@ def groups_in_header(screen: str) -> str:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_damaged_responses_are_retried(ui: Ui, cluster_with_faults: SimulatorProcess, kind: str) -> None:
+def test_polling_continues_after_damaged_responses(ui: Ui, cluster_with_faults: SimulatorProcess, kind: str) -> None:
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)
     served = cluster_with_faults.control("stats")["requests"]["1"]

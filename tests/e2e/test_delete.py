@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the screen → id of the Empty group that the test on this screen deletes."""
+"""Width of the screen → id of the Empty group that is deleted in the test with this width."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
@@ -74,7 +74,7 @@ def test_delete_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_marked_groups_are_confirmed_together_by_their_number(ui: Ui) -> None:
+def test_deleting_marked_groups_is_confirmed_by_their_number(ui: Ui) -> None:
     """The plan lists allowed and refused groups separately. To confirm, the user types the number of allowed groups."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)

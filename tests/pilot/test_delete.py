@@ -120,9 +120,9 @@ async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
 
 
 async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The dialog shows the group's id and type, what is lost, the backup folder, and a Kafka command for the same.
+    """The dialog shows the group's id and type, what is lost, the backup folder, and the command of Kafka's tool.
 
-    Cancel has the focus.
+    The Cancel button has the focus.
     """
     admin.add("payments", "consumer", state="Empty", lag=5)
     async with dialog_on(admin, folder, "payments", size=(140, 40)) as (app, _):
@@ -238,7 +238,7 @@ async def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin
 
 
 async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Offsets of deleted topics cannot be restored, so that the user must also type `irreversible`."""
+    """Offsets of deleted topics cannot be restored, so the user must also type `irreversible`."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     async with dialog_on(admin, folder, "g") as (app, pilot):

@@ -104,7 +104,7 @@ async def test_deleted_groups_leave_the_tree_without_a_poll(
 
 
 async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Cancel has the focus, but the group id can be typed at once, even if its first letter is a key of the app."""
+    """The group id can be typed although Cancel has the focus, and although its first letter is a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
     async with running(admin, tmp_path) as (app, pilot):
@@ -134,7 +134,7 @@ async def test_keys_typed_in_one_burst_arrive_in_order(admin: ScriptedAdmin, tmp
         await until(pilot, lambda: field.value == "payment-of-")
 
 
-async def test_keys_of_a_burst_reach_filter_and_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_each_key_of_a_burst_has_its_usual_effect(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """Slash, the filter, enter, space and `d` arrive at once, and each has the effect that it has when typed slowly."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")

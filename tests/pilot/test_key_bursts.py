@@ -1,4 +1,4 @@
-"""Tests of keys that arrive in one burst, as over a slow line."""
+"""Tests of keys that arrive in one burst, as over a slow connection."""
 
 from __future__ import annotations
 

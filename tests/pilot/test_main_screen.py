@@ -39,7 +39,7 @@ async def test_header_and_fault_line_report_a_silent_broker(tmp_path: Path) -> N
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
-    """Return a copy of a snapshot in which these fields of every broker's status are changed."""
+    """Return a copy of a snapshot in which `fields` replace the values in every broker's status."""
     return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 
@@ -306,7 +306,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would print the value of this local variable.
+                password = "hunter2"  # Textual's own traceback would print this value.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

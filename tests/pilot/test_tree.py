@@ -57,7 +57,7 @@ async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> 
         assert tree.model.cursor_row == 0
 
 
-async def test_next_match_opens_nodes_and_wraps_around(tmp_path: Path) -> None:
+async def test_n_opens_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

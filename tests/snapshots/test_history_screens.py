@@ -58,7 +58,8 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """Plots show lag, rates, members, the states with two rebalances, and marks at changes, above the time axis.
+    """Above one time axis are plots of lag, rates, members and states, and marks at changes. The states show two
+    rebalances.
 
     The log below has both rebalances with their duration, the members that joined, and the number of partitions that
     moved.

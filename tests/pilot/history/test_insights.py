@@ -106,7 +106,7 @@ async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path:
 async def test_description_is_complete_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first layout, the description is written again, because only then its height is known."""
+    """The description is cut to its height, which is known only after the first layout, and is then written again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -181,7 +181,7 @@ async def test_space_marks_nothing_for_findings_of_another_cluster(
         assert main_screen(app).marked == set()
 
 
-async def test_v_goes_through_the_kinds_of_findings(tmp_path: Path, lake: Path) -> None:
+async def test_v_shows_one_kind_of_findings_after_another(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await open_insights(pilot, app)

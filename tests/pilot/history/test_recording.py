@@ -114,7 +114,7 @@ async def test_a_lake_in_use_by_another_process_is_refused(tmp_path: Path) -> No
         lock.release()
 
 
-async def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_with_files_that_is_no_lake_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)

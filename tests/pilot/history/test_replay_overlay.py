@@ -132,7 +132,7 @@ async def test_escape_in_a_recording_returns_to_the_live_cluster(tmp_path: Path)
         await until(pilot, lambda: "there is no live cluster to return to" in screen_words(app))
 
 
-async def test_a_recording_reopens_at_the_time_it_was_left(tmp_path: Path) -> None:
+async def test_a_recording_reopens_at_the_time_last_shown(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         recorded = await open_recording(pilot, app, lake, "30m")
@@ -188,15 +188,15 @@ async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The error about the missing folder disappears when the dialog shows the time span of the recording, shortly
-        # after its folder was typed.
+        # The second and third inputs have a valid folder. The error about the missing folder disappears when the dialog
+        # has read that folder and shows the time span of its recording.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
 async def test_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) -> None:
-    """The header shows REC also while a recording is replayed. The recorder stops when the app ends."""
+    """While a recording is replayed, the header shows REC. The recorder stops when the app ends."""
     lake = sample_history.record(tmp_path / "prod")
     ended = []
 
@@ -212,7 +212,7 @@ async def test_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) 
     assert ended == [lake]
 
 
-async def test_time_requested_on_a_live_screen_opens_a_recording(tmp_path: Path) -> None:
+async def test_time_request_on_a_live_screen_opens_the_recording_there(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))

@@ -85,7 +85,7 @@ async def test_left_and_right_scroll_to_members_that_do_not_fit() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_members_whose_names_end_alike_get_numbers_as_titles() -> None:
+async def test_column_titles_are_numbers_if_client_ids_end_alike() -> None:
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None

@@ -154,7 +154,7 @@ async def test_cursor_stays_on_its_partition_when_lag_reorders_rows() -> None:
         assert pane.table.row.key == row.key
 
 
-async def test_l_shows_only_lagging_partitions_and_all_again() -> None:
+async def test_l_switches_between_lagging_and_all_partitions() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -167,7 +167,7 @@ async def test_l_shows_only_lagging_partitions_and_all_again() -> None:
         assert len(pane.table.rows) == count_of_all_rows
 
 
-async def test_offsets_filter_is_kept_by_enter_and_removed_by_escape() -> None:
+async def test_enter_keeps_the_offsets_filter_and_escape_removes_it() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -228,7 +228,7 @@ async def test_sensitive_config_value_is_hidden() -> None:
         assert "(hidden)" in pane.table.render_line(2).text
 
 
-async def test_overview_scrolls_with_keys() -> None:
+async def test_page_down_scrolls_the_overview() -> None:
     pane = OverviewPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
@@ -269,7 +269,7 @@ async def test_rows_of_a_previously_selected_group_are_discarded() -> None:
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The pane cancels the worker that computes the rows of the first group.
+        # The pane has canceled the worker that computes the rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

@@ -95,7 +95,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
         assert app.focused is app.query_one(Input)
 
 
-async def test_rows_added_above_the_cursor_leave_it_on_its_line() -> None:
+async def test_cursor_keeps_row_and_line_when_rows_are_added_above() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")

@@ -33,9 +33,9 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 
 
 def test_overview_of_a_reconciling_group(snap_compare: Compare) -> None:
-    """The labels are on the left and the facts beside them. The state Reconciling, the member that is behind and the
-    classic member are amber, and lost records are red. Permissions, the offsets that a deletion would lose, and the
-    Kafka command follow below.
+    """The labels are on the left and the facts beside them. The state Reconciling, the member behind the target
+    epoch and the classic member are amber, and lost records are red. Permissions, the offsets that a deletion would
+    lose, and the Kafka command follow below.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
