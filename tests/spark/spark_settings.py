@@ -31,8 +31,8 @@ def _java_options(*flags: str) -> dict[str, str]:
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds are five times the defaults, so
-# that the optimizing compiler compiles fewer methods.
+# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds of the optimizing compiler are
+# five times the defaults, so that it compiles fewer methods.
 LONG_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=25000",

@@ -151,9 +151,8 @@ async def test_a_type_that_is_not_listed_may_be_unknown() -> None:
 async def test_long_ids_and_unknown_tags_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
-    brokers.tags = (
-        b"\x02\x07\x04news\x84\x07\x01!"  # two tagged fields: tag 7 has the value "news", and tag 900 has the value "!"
-    )
+    # Two tagged fields: tag 7 has the value "news", and tag 900 has the value "!".
+    brokers.tags = b"\x02\x07\x04news\x84\x07\x01!"
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({long, hostile, ""}, set())
     assert known[long] == Listing("consumer", "consumer", "Stable", 1)

@@ -69,7 +69,7 @@ def test_variable_speed_stops_reading_and_catches_up() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 5)), max_size=4), st.floats(0, 2_000), st.floats(0, 100))
-def test_variable_speed_never_moves_back_or_beyond_the_log_end(
+def test_variable_speed_offsets_never_decrease_or_pass_the_log_end(
     speeds: list[tuple[float, float]], t: float, later: float
 ) -> None:
     commits = VariableSpeed(tuple(sorted(speeds)))
