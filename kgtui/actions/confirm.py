@@ -2,7 +2,7 @@ r"""The text that the user types to confirm a deletion, chosen so that nobody ty
 
 For one group it is the group id. An id with characters that cannot be typed, or that look like other characters, is
 shown in ASCII with escapes (`p\u0430yment`). For a very long id, the user types only the end of the id and its length.
-For several groups, the user types the number of groups.
+For several groups, the user types the number of groups. If the deletion cannot be undone, the user types a second word.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LONGEST = 60
 """Maximum number of characters that the user is asked to type."""
 
+_SECOND_WORD = "irreversible"
+
 _TAIL_CHARACTERS, _TAIL_SPELLING = 12, 24
 
 
@@ -29,32 +31,48 @@ class Challenge:
         asked: the text as it is shown, in printable ASCII.
         accepted: all texts that are accepted.
         what: description of the text, to follow "type": `the group id`, `the number of groups`.
+        second_word: word that the user must type as well; None if the deletion can be undone.
     """
 
     asked: str
     accepted: frozenset[str]
     what: str
+    second_word: str | None
 
     def met(self, typed: str) -> bool:
         """Return whether the typed text is accepted; every character must match."""
         return typed in self.accepted
 
+    def met_again(self, typed: str) -> bool:
+        """Return whether the typed second word is correct, or no second word is required."""
+        return self.second_word is None or typed == self.second_word
 
-def challenge(groups: Sequence[str]) -> Challenge:
-    """Return the text that the user must type to delete these groups. `groups` must not be empty."""
+
+def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
+    """Return the text that the user must type to delete these groups. `groups` must not be empty.
+
+    Args:
+        irreversible: whether the deletion cannot be undone, so that the user must type a second word.
+    """
+    asked, accepted, what = _first_text(groups)
+    return Challenge(asked, accepted, what, _SECOND_WORD if irreversible else None)
+
+
+def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
+    """Return the attributes `asked`, `accepted` and `what` of the challenge."""
     if len(groups) != 1:
-        return Challenge(str(len(groups)), frozenset({str(len(groups))}), "the number of groups")
+        return str(len(groups)), frozenset({str(len(groups))}), "the number of groups"
     (group,) = groups
     if not group:
-        return Challenge("empty name", frozenset({"empty name"}), "these words, because the group id is empty")
+        return "empty name", frozenset({"empty name"}), "these words, because the group id is empty"
     spelled = spelling(group) if len(group) <= LONGEST else ""
     if spelled and len(spelled) <= LONGEST:
         what = "the group id" if spelled == group else "the group id as it is written here"
-        return Challenge(spelled, frozenset({spelled, visible(group)}), what)
+        return spelled, frozenset({spelled, visible(group)}), what
     tail = _tail(group)
     asked = f"{spelling(tail)} {len(group)}"
     what = f"the last {len(tail)} characters and the length of the id"
-    return Challenge(asked, frozenset({asked, visible(group)}), what)
+    return asked, frozenset({asked, visible(group)}), what
 
 
 def spelling(name: str) -> str:

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from kgtui.commands.selection import Selection
     from kgtui.model.query import Query
 
-_SECOND_CONFIRMATION = "irreversible"
-"""Text that the user must type as a second confirmation if some offsets cannot be restored from a backup."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui delete`."""
@@ -123,12 +120,12 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
         raise RefusedError("there is no terminal to confirm on; pass --yes --expect N instead; nothing was deleted")
     if args.format == "json":
         print_error(_plan_table(deletion))
-    confirmation = challenge([line.group for line in deletion.allowed])
+    confirmation = challenge([line.group for line in deletion.allowed], irreversible=deletion.irreversible)
     if not confirmation.met(_read_line(f"To confirm, type {confirmation.what}: {confirmation.asked}\n>")):
         raise RefusedError("the confirmation does not match; nothing was deleted")
-    if (
-        deletion.irreversible
-        and _read_line(f"This cannot be undone. To confirm, type {_SECOND_CONFIRMATION}\n>") != _SECOND_CONFIRMATION
+    word = confirmation.second_word
+    if word is not None and not confirmation.met_again(
+        _read_line(f"This cannot be undone. To confirm, type {word}\n>")
     ):
         raise RefusedError("the deletion was not confirmed; nothing was deleted")
 

@@ -246,7 +246,7 @@ async def test_an_irreversible_delete_is_confirmed_twice(admin: ScriptedAdmin, f
         await paste(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
         assert "type irreversible here as well" in screen_text(app)
-        app.screen.query_one("#irreversible", Input).value = "irreversible"
+        app.screen.query_one("#second-word", Input).value = "irreversible"
         await pilot.pause()
         assert not app.screen.query_one("#delete", Button).disabled
 
@@ -291,7 +291,7 @@ async def test_the_dialog_fits_on_every_screen(
         admin.add(name, "streams", state="Empty", lag=3)
         admin.bounds[f"t-{name}", 0] = PartitionBounds(None, None, 3)
     async with dialog_on(admin, folder, *names, size=size) as (app, _):
-        for control in ("#question", "#typed", "#irreversible", "#cancel", "#delete"):
+        for control in ("#question", "#typed", "#second-word", "#cancel", "#delete"):
             placed = app.screen.find_widget(app.screen.query_one(control))
             assert placed.region.height >= 1, control
             assert placed.visible_region == placed.region, control

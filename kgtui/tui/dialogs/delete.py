@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 _OTHER_LINES = 13
 """Height of the dialog without the details of the group, in lines: frame, title, question, fields, status, buttons."""
 
-_SECOND_CONFIRMATION = "irreversible"
-"""The word that the user must type into a second field if the delete cannot be undone."""
-
 
 class DeleteDialog(ModalScreen[Results | None]):
     """Asks for confirmation, and deletes groups. Dismissed with the results, or None if nothing was deleted.
@@ -76,10 +73,10 @@ class DeleteDialog(ModalScreen[Results | None]):
     DeleteDialog DetailedTable { display: none; }
     DeleteDialog.-many DetailedTable { display: block; }
     DeleteDialog.-many #about { max-height: 3; }
-    DeleteDialog #question, DeleteDialog #typed, DeleteDialog #irreversible { display: none; }
+    DeleteDialog #question, DeleteDialog #typed, DeleteDialog #second-word { display: none; }
     DeleteDialog.-asking #question { display: block; height: auto; max-height: 3; margin-top: 1; }
     DeleteDialog.-asking #typed { display: block; }
-    DeleteDialog.-asking.-irreversible #irreversible { display: block; }
+    DeleteDialog.-asking.-irreversible #second-word { display: block; }
     DeleteDialog Input { background: $panel; }
     DeleteDialog StatusLine { max-height: 2; }
     DeleteDialog #buttons { height: 1; align-horizontal: right; }
@@ -137,7 +134,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             yield DeleteTable()
             yield Static(id="question")
             yield Input(id="typed", compact=True, select_on_focus=False)
-            yield Input(id="irreversible", compact=True, placeholder=f"type {_SECOND_CONFIRMATION} here as well")
+            yield Input(id="second-word", compact=True)
             yield StatusLine()
             with Horizontal(id="buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
@@ -183,12 +180,13 @@ class DeleteDialog(ModalScreen[Results | None]):
         if not allowed:
             self._show_status("Nothing can be deleted", ERROR)
             return
-        self._challenge = challenge([line.group for line in allowed])
+        self._challenge = challenge([line.group for line in allowed], irreversible=message.plan.irreversible)
         question = f"To confirm, type {self._challenge.what}:\n"
         # The text that the user must type is printable ASCII. It is not escaped, because escaping would double its
         # backslashes, and the user would then type a different text.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
-        self.set_class(message.plan.irreversible, "-irreversible")
+        self.query_one("#second-word", Input).placeholder = f"type {self._challenge.second_word} here as well"
+        self.set_class(self._challenge.second_word is not None, "-irreversible")
         self.add_class("-asking")
         self._show_status("", MUTED)
 
@@ -231,10 +229,8 @@ class DeleteDialog(ModalScreen[Results | None]):
     def _confirmed(self) -> bool:
         if self.plan is None or self._challenge is None or self.deleting:
             return False
-        confirmed_twice = self.query_one("#irreversible", Input).value == _SECOND_CONFIRMATION
-        return (confirmed_twice or not self.plan.irreversible) and self._challenge.met(
-            self.query_one("#typed", Input).value
-        )
+        first, second = self.query_one("#typed", Input).value, self.query_one("#second-word", Input).value
+        return self._challenge.met(first) and self._challenge.met_again(second)
 
     @on(Button.Pressed, "#delete")
     @on(Input.Submitted)
@@ -242,7 +238,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         if not self._confirmed or self.plan is None:
             return
         self.deleting = True
-        for control in self.query("#typed, #irreversible, Button"):
+        for control in self.query("#typed, #second-word, Button"):
             control.disabled = True
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)

@@ -32,14 +32,14 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
 )
 def test_confirmation_of_one_group_is_its_id(group: str, asked: str) -> None:
     """The id is escaped if necessary. For a long id, the user types only the end and the length of the id."""
-    expected = challenge([group])
+    expected = challenge([group], irreversible=False)
     assert expected.asked == asked
     assert expected.met(asked)
     assert not expected.met("")
 
 
 def test_confirmation_of_several_groups_is_their_number() -> None:
-    expected = challenge(["a", "b", "c"])
+    expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "the number of groups")
     assert not expected.met("a")
 
@@ -51,16 +51,25 @@ def test_confirmation_of_several_groups_is_their_number() -> None:
 )  # fmt: skip
 def test_similar_ids_have_different_confirmation_texts(one: str, other: str) -> None:
     """The text for one group never confirms the deletion of a group with a similar id."""
-    assert not challenge([one]).accepted & challenge([other]).accepted
+    assert not challenge([one], irreversible=False).accepted & challenge([other], irreversible=False).accepted
 
 
 @given(names, names)
 def test_confirmation_text_is_short_ascii_and_unique(one: str, other: str) -> None:
     """The text for one id is not accepted for another id, unless the id is too long to be typed in full."""
-    expected = challenge([one])
+    expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()
     assert expected.asked.isprintable()
     assert expected.asked == expected.asked.strip()
     assert len(expected.asked) <= LONGEST
     if one != other and not expected.what.startswith("the last"):
-        assert not expected.met(challenge([other]).asked)
+        assert not expected.met(challenge([other], irreversible=False).asked)
+
+
+@pytest.mark.parametrize("irreversible", [False, True])
+def test_irreversible_deletions_need_a_second_word(irreversible: bool) -> None:
+    expected = challenge(["idle"], irreversible=irreversible)
+    assert expected.second_word == ("irreversible" if irreversible else None)
+    assert expected.met("idle")
+    assert expected.met_again("irreversible")
+    assert [expected.met_again(typed) for typed in ("", "idle", "Irreversible")] == [not irreversible] * 3
