@@ -231,7 +231,7 @@ def _judge(
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
     """Return the snapshot of the first read, updated with the results of the last reads of the watch."""
-    from kgtui.model.snapshot import Summary
+    from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
     for group, one in health.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.model import member_index
+from kgtui.model.group import topics_of
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
@@ -75,24 +76,6 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     if swept is None and (subscribed is None or with_offset is None):
         return None
     return tuple(sorted({*(swept or ()), *(subscribed or ()), *(with_offset or ())}))
-
-
-def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return the topics that members subscribe to or own, and the source topics of a streams topology.
-
-    The result is None if the broker withheld the members.
-    """
-    if description.members is None:
-        return None
-    found: set[str] = set()
-    for member in description.members:
-        found.update(member.topics or ())
-        found.update(topic for topic, _ in member.assignment or ())
-    if description.topology is not None:
-        for part in description.topology.subtopologies or ():
-            found.update(part.source_topics)
-            found.update(info.name for info in part.repartition_source_topics)
-    return found
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:

@@ -130,3 +130,21 @@ class GroupConfig:
 def listing_of(description: GroupDescription) -> Listing:
     """Return the listing with the same type, protocol, state and coordinator as a description."""
     return Listing(description.type, description.protocol, description.state, description.coordinator)
+
+
+def topics_of(description: GroupDescription) -> set[str] | None:
+    """Return the topics that members subscribe to or own, and the source topics of a streams topology.
+
+    The result is None if the broker withheld the members.
+    """
+    if description.members is None:
+        return None
+    found: set[str] = set()
+    for member in description.members:
+        found.update(member.topics or ())
+        found.update(topic for topic, _ in member.assignment or ())
+    if description.topology is not None:
+        for part in description.topology.subtopologies or ():
+            found.update(part.source_topics)
+            found.update(info.name for info in part.repartition_source_topics)
+    return found

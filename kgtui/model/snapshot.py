@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.summary import Summary
 
 T = TypeVar("T")
 
@@ -29,36 +30,6 @@ class Reading(Generic[T]):
 
     value: T
     at: float
-    fault: Fault | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The values that the background sweep keeps about one group.
-
-    Attributes:
-        members: number of members; None if it is not known.
-        lag: total lag in records over the partitions whose lag is known; None if no lag is known.
-        lag_unknown: number of partitions whose lag is not known.
-        partitions: number of partitions with an offset.
-        topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
-            read, because the topics that are known may then not be all.
-        member_index: names of the members, such as client ids and hosts, in the form of `kgtui.model.member_index`.
-        state: state in the description, for brokers that do not list states; None if the group was not described.
-        type: type in the description, for brokers that do not list types; None if the group was not described.
-        at: time of the read, in seconds since the epoch.
-        fault: why a part could not be read; None if everything was read.
-    """
-
-    members: int | None
-    lag: int | None
-    lag_unknown: int
-    partitions: int
-    topics: tuple[str, ...] | None
-    member_index: str
-    at: float
-    state: str | None = None
-    type: str | None = None
     fault: Fault | None = None
 
 

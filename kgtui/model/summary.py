@@ -1,12 +1,12 @@
-"""Creates the summary of one group, which the background sweep stores for every group."""
+"""The summary of one group, which the background sweep stores for every group."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgtui.model.facts import topics_of
+from kgtui.model.group import topics_of
 from kgtui.model.member_index import member_index_of
-from kgtui.model.snapshot import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +14,37 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import LagTotal
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The values that the background sweep keeps about one group.
+
+    Attributes:
+        members: number of members; None if it is not known.
+        lag: total lag in records over the partitions whose lag is known; None if no lag is known.
+        lag_unknown: number of partitions whose lag is not known.
+        partitions: number of partitions with an offset.
+        topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
+            read, because the topics that are known may then not be all.
+        member_index: names of the members, such as client ids and hosts, in the form of `kgtui.model.member_index`.
+        state: state in the description, for brokers that do not list states; None if the group was not described.
+        type: type in the description, for brokers that do not list types; None if the group was not described.
+        at: time of the read, in seconds since the epoch.
+        fault: why a part could not be read; None if everything was read.
+    """
+
+    members: int | None
+    lag: int | None
+    lag_unknown: int
+    partitions: int
+    topics: tuple[str, ...] | None
+    member_index: str
+    at: float
+    state: str | None = None
+    type: str | None = None
+    fault: Fault | None = None
+
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
 """All tuples of topics in the summaries so far; each tuple is mapped to itself.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.offsets import GroupOffsets
-    from kgtui.model.snapshot import Summary
+    from kgtui.model.summary import Summary
 
 T = TypeVar("T")
 

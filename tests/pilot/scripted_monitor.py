@@ -13,7 +13,8 @@ from kgtui.model.member_index import encode_member_index
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
 from kgtui.model.series import SeriesStore
-from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot, Summary
+from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
+from kgtui.model.summary import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from kgtui.model.group import Listing
-    from kgtui.model.snapshot import Snapshot, Summary
+    from kgtui.model.snapshot import Snapshot
+    from kgtui.model.summary import Summary
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)

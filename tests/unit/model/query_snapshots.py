@@ -6,7 +6,8 @@ from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import Listing
 from kgtui.model.member_index import encode_member_index
-from kgtui.model.snapshot import Snapshot, Summary
+from kgtui.model.snapshot import Snapshot
+from kgtui.model.summary import Summary
 
 NOW = 1_000_000.0
 CLUSTER = ClusterInfo("test", {1: Broker(1, "one.kafka", 9092), 2: Broker(2, "two.kafka", 9092)})

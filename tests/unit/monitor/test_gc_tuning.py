@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.model.snapshot import Summary
+from kgtui.model.summary import Summary
 from kgtui.monitor import gc_tuning
 from kgtui.monitor.gc_tuning import GcTuning, untrack
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.members import ConnectWorker
-from kgtui.model.snapshot import Reading, Snapshot, Summary
+from kgtui.model.snapshot import Reading, Snapshot
+from kgtui.model.summary import Summary
 from kgtui.model.text import REMOVED, redact
 from kgtui.output.incident import code, fenced, file_stem, incident, markdown, render, write
 from tests.pilot.panes.data import HOSTILE, connect_group, example_snapshot

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kgtui.model.slices import run_at_once
-from kgtui.model.snapshot import Summary
+from kgtui.model.summary import Summary
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
