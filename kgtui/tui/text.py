@@ -298,6 +298,9 @@ def to_datetime(at: float) -> datetime:
     return utc if settings.utc else utc.astimezone(settings.zone)
 
 
+_CLOCK, _CLOCK_MINUTES, _DATE, _DAY = "%H:%M:%S", "%H:%M", "%Y-%m-%d", "%m-%d"
+
+
 def clock(at: float | None, *, offset: bool = False) -> str:
     """Format a time of day, such as `10:04:23`. None is formatted as `–`.
 
@@ -306,7 +309,7 @@ def clock(at: float | None, *, offset: bool = False) -> str:
     if at is None:
         return marks().none
     local = to_datetime(at)
-    shown = f"{local:%H:%M:%S}"
+    shown = f"{local:{_CLOCK}}"
     if not offset:
         return shown
     return f"{shown} UTC" if display_settings().utc else f"{shown} {local.isoformat()[-6:]}"
@@ -314,7 +317,27 @@ def clock(at: float | None, *, offset: bool = False) -> str:
 
 def date(at: float | None) -> str:
     """Format a date with time and offset, such as `2026-11-21 10:04:23 +01:00`. None is formatted as `–`."""
-    return marks().none if at is None else f"{to_datetime(at):%Y-%m-%d} {clock(at, offset=True)}"
+    return marks().none if at is None else f"{to_datetime(at):{_DATE}} {clock(at, offset=True)}"
+
+
+def clock_minutes(at: float) -> str:
+    """Format a time of day without seconds, such as `10:04`."""
+    return f"{to_datetime(at):{_CLOCK_MINUTES}}"
+
+
+def date_seconds(at: float) -> str:
+    """Format a date with time but without offset, such as `2026-11-21 10:04:23`."""
+    return f"{to_datetime(at):{_DATE} {_CLOCK}}"
+
+
+def date_minutes(at: float) -> str:
+    """Format a date with time but without seconds and offset, such as `2026-11-21 10:04`."""
+    return f"{to_datetime(at):{_DATE} {_CLOCK_MINUTES}}"
+
+
+def day_minutes(at: float) -> str:
+    """Format a date without year and the time without seconds, such as `11-21 10:04`."""
+    return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
 # Marks and color roles of group states

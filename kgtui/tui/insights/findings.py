@@ -159,16 +159,11 @@ def _since(row: FindingRow, *, short: bool) -> str:
     if short:
         return f" for{' at least' if finding.since_at_least else ''} {long}" if long else ""
     least = " at the latest" if finding.since_at_least else ""
-    return f" since {minute(finding.since)}{least}{f' ({long})' if long else ''}"
+    return f" since {text.date_minutes(finding.since)}{least}{f' ({long})' if long else ''}"
 
 
 def _start(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def minute(at: float) -> str:
-    """Write a date and time without seconds and without UTC offset."""
-    return text.date(at)[:16]
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
@@ -240,7 +235,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     parts.append(
         (
             Cell("as of ", MUTED),
-            Cell(SafeText(f"{minute(found.as_of)}, ")),
+            Cell(SafeText(f"{text.date_minutes(found.as_of)}, ")),
             Cell(SafeText(f"{text.age(age)} ago"), role),
         )
     )
@@ -378,7 +373,7 @@ def _value(name: str, value: Value) -> Cell:
     if value is None:
         return none_cell()
     if isinstance(value, datetime):
-        return Cell(SafeText(text.date(value.timestamp())[:16]))
+        return Cell(SafeText(text.date_minutes(value.timestamp())))
     if isinstance(value, bool):
         return Cell(SafeText("yes" if value else "no"))
     if isinstance(value, str):

@@ -36,6 +36,7 @@ from kgtui.tui.panes.row_detail import DetailedTable
 from kgtui.tui.panes.table import LineTable
 from kgtui.tui.panes.text_lines import TextLines
 from kgtui.tui.recording import FindingsRead, lake_of, read_findings
+from kgtui.tui.screen_actions.action import UTC_KEY
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -115,7 +116,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         Binding("l", "evidence", "Evidence", show=False),
         Binding("r", "again", "Read again", show=False),
         Binding("Y", "copy", "Copy the command", show=False),
-        Binding("U", "utc", "UTC", show=False),
+        Binding(UTC_KEY, "utc", "UTC", show=False),
     ]
     """
     | key | does |

@@ -343,7 +343,7 @@ def _moved(change: Change) -> Cell:
 
 
 COLUMNS: tuple[Column[Change], ...] = (
-    Column("at", "TIME", lambda change: "00:00:00", lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
+    Column("at", "TIME", lambda _: text.clock(0.0), lambda change: Cell(SafeText(text.clock(change.at)), MUTED)),
     Column(
         "state", "STATE", _state_text, lambda change: Cell(_state_text(change), _role(change)),
         min_width=20, max_width=44,

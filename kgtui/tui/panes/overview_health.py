@@ -111,7 +111,7 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
 def _local_time(seconds: float) -> str:
     """Write the time `seconds` from now as `01:29`, or with the date if it is at least half a day away."""
     at = text.display_settings().now() + seconds
-    return text.clock(at)[:5] if seconds < _WITH_DATE else text.date(at)[:16]
+    return text.clock_minutes(at) if seconds < _WITH_DATE else text.date_minutes(at)
 
 
 def _rate_text(rate: float) -> str:

@@ -14,7 +14,7 @@ from kgtui.tui.plots import curves
 from kgtui.tui.plots.curves import spark_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kgtui.model.series import ChangePoint
     from kgtui.model.timeline import GroupTimeline
@@ -267,16 +267,19 @@ def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
 
 def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
     """Return the line with the times below the plots. A `^` in it shows the marked point in time."""
-    long = timeline.until - timeline.since > _CLOCK_WITH_DATE
-    size = 11 if long else 8 if timeline.until - timeline.since <= _CLOCK_WITH_SECONDS else 5
+    span = timeline.until - timeline.since
+    write: Callable[[float], str] = text.clock_minutes
+    if span > _CLOCK_WITH_DATE:
+        write = text.day_minutes
+    elif span <= _CLOCK_WITH_SECONDS:
+        write = text.clock
+    size = len(write(timeline.since))
     line = [" "] * plot_width
-    label_count = max(plot_width // (24 if long else 20), 2)
+    label_count = max(plot_width // (24 if span > _CLOCK_WITH_DATE else 20), 2)
     for number in range(label_count):
         part = number / (label_count - 1)
-        at_label = timeline.since + part * (timeline.until - timeline.since)
-        label_text = (text.date(at_label)[5:] if long else text.clock(at_label))[:size]
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
-        line[start : start + size] = label_text
+        line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:
         return blank, Cell(SafeText("".join(line)), MUTED)

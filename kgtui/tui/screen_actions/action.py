@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 
+UTC_KEY = "U"
+"""Key that switches between UTC and local time, on the main screen and on the Insights screen."""
+
+
 @dataclass(frozen=True, slots=True)
 class ActionContext:
     """The values from which an action decides whether it is available.

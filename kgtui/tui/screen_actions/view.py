@@ -9,7 +9,7 @@ from kgtui.tui import text
 from kgtui.tui.panes import PANES
 from kgtui.tui.recording import missing_library
 from kgtui.tui.screen_actions import replay
-from kgtui.tui.screen_actions.action import Action
+from kgtui.tui.screen_actions.action import UTC_KEY, Action
 
 if TYPE_CHECKING:
     from kgtui.tui.screen_actions.action import ActionContext
@@ -100,7 +100,7 @@ ACTIONS: tuple[Action, ...] = (
                      "History the last hour, 6 hours, day or 15 minutes."),
     _ViewAction(id="full", keys="f", shown_keys="f", name="Full screen", run=_toggle_full_screen,
                 help="Show only the pane, or the tree and the pane again."),
-    _ViewAction(id="utc", keys="U", shown_keys="U", name="UTC", run=_toggle_utc,
+    _ViewAction(id="utc", keys=UTC_KEY, shown_keys=UTC_KEY, name="UTC", run=_toggle_utc,
                 help="Show times in UTC, or in local time again."),
     _ViewAction(id="refresh", keys="r", shown_keys="r", name="Refresh", footer=8, unavailable=_needs_monitor,
                 run=lambda screen: screen.monitor.refresh(), help="Poll every broker now."),

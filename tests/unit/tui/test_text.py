@@ -119,6 +119,13 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
     assert text.clock(None) == "–"
 
 
+def test_times_have_short_forms_for_narrow_places(fixed_settings: text.DisplaySettings) -> None:
+    fixed_settings.utc = True
+    at = 86_399.0
+    short = text.clock_minutes(at), text.day_minutes(at), text.date_minutes(at), text.date_seconds(at)
+    assert short == ("23:59", "01-01 23:59", "1970-01-01 23:59", "1970-01-01 23:59:59")
+
+
 def test_group_id_without_control_characters_is_not_changed() -> None:
     assert text.plain("payments.settle") == "payments.settle"
     assert visible("payments.settle") == "payments.settle"
