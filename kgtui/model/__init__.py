@@ -12,7 +12,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
-| `summary` | creates the summary of a group, which the sweep stores |
+| `summary` | `Summary`: the values of a group that the sweep stores |
 | `member_index` | client ids, hosts and member ids of a group in one searchable string |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values of groups, members and partitions that kgtui shows |
