@@ -37,6 +37,15 @@ def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProc
     terminal.check_clean()
 
 
+def test_program_ends_after_the_signals_of_a_closed_terminal(terminal: Terminal, cluster: SimulatorProcess) -> None:
+    """The kernel sends SIGHUP and SIGCONT, the latter in case that the program is stopped."""
+    Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
+    terminal.signal(signal.SIGCONT)
+    terminal.signal(signal.SIGHUP)
+    assert terminal.status() == 128 + signal.SIGHUP
+    terminal.check_clean()
+
+
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
     """If the terminal is not the controlling terminal, as in some containers, the program gets no signal from it.

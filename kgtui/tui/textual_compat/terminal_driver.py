@@ -50,6 +50,12 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
         def write(self, data: str) -> None:
             super().write(shorten_sgr(data))
 
+        def _sigcont_application(self, *arguments: Any) -> None:
+            # SIGCONT also arrives without a suspension, for example after SIGHUP when the terminal is closed. Textual
+            # would then start its threads a second time, and the first input thread would never end.
+            if self._must_signal_resume:
+                super()._sigcont_application(*arguments)
+
         def run_input_thread(self) -> None:
             """Read keys, pastes and clicks until the app ends. Input that Textual cannot parse is discarded."""
             while not self.exit_event.is_set():
