@@ -1,6 +1,6 @@
 """Polling loops for details: tier 1 reads the selected and visible groups in full, tier 2 sweeps over all groups.
 
-The monitor imports this module only after the first list is on the screen, because importing it takes time.
+The monitor imports this module only after the first group list has been drawn, because importing it takes time.
 """
 
 from __future__ import annotations

@@ -393,7 +393,7 @@ async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
 
 
 async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
-    """The pauses after failures must not grow further, because the header would show the broker as missing."""
+    """The pauses after failures must not grow further, because the UI would still show the broker as missing."""
     async with watching(admin, MonitorOptions()) as monitor:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10

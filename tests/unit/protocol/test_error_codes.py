@@ -47,7 +47,7 @@ def test_error_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, 
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_named_numbers_are_the_codes_with_these_names() -> None:
+def test_named_error_numbers_equal_the_codes_with_those_names() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 17
