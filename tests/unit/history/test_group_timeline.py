@@ -118,7 +118,7 @@ def test_timeline_reports_changed_members_owners_and_rewound_offsets(tmp_path: P
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
-def test_rebalance_is_reported_with_its_duration(tmp_path: Path) -> None:
+def test_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> None:
     def poll(state: str, epoch: int) -> PollResult:
         reported = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
         return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": reported})
@@ -158,7 +158,7 @@ def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_groups_with_special_characters_in_their_ids_are_found(tmp_path: Path, group: str) -> None:
+def test_timeline_finds_groups_with_special_characters_in_their_ids(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

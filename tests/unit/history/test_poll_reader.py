@@ -56,7 +56,7 @@ def test_read_polls_agrees_with_the_state_at_each_poll(
             assert read.fault is None
 
 
-def test_only_requested_groups_are_read(tmp_path: Path) -> None:
+def test_read_polls_yields_only_the_requested_groups(tmp_path: Path) -> None:
     write(tmp_path, poll_of(100, groups=("pay", "ship")))
     lake = RecordingReader(tmp_path)
     (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())

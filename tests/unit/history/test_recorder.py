@@ -247,7 +247,7 @@ async def test_next_recorder_reports_rows_lost_at_shutdown(tmp_path: Path, monke
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_group_that_cannot_be_read_keeps_values_and_has_fault(tmp_path: Path) -> None:
+async def test_unreadable_group_keeps_its_recorded_values_and_gets_a_fault(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -281,7 +281,7 @@ async def test_error_names_a_folder_that_cannot_be_created(tmp_path: Path) -> No
 
 
 async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A comparison of many groups takes long, and on the event loop it would block the screen."""
+    """A comparison of many groups takes long, and on the event loop it would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

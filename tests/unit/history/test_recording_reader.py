@@ -161,7 +161,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_values(tmp_path: Path) -> None
     assert state.description("pay") is not None
 
 
-def test_fault_remains_until_a_poll_without_this_fault(tmp_path: Path) -> None:
+def test_recorded_fault_ends_at_the_first_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)

@@ -101,7 +101,7 @@ async def test_replay_refuses_every_write(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_group_missing_at_the_poll_is_not_found(tmp_path: Path) -> None:
+async def test_replay_returns_faults_for_missing_and_undescribed_groups(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -128,8 +128,8 @@ async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
-    """The screen replays a recording with an ordinary monitor, so the monitor must notice each seek of the admin."""
+async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) -> None:
+    """The terminal UI replays a recording with an ordinary monitor, so the monitor must notice each seek."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -151,7 +151,7 @@ async def test_monitor_shows_the_poll_after_a_seek(tmp_path: Path) -> None:
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_status_depends_on_polls_not_on_viewing_time(tmp_path: Path) -> None:
+async def test_health_in_a_replay_ignores_how_long_a_poll_is_shown(tmp_path: Path) -> None:
     """While one poll is shown, the monitor reads the same offsets repeatedly; the group must not seem to be stopped."""
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -172,7 +172,7 @@ async def test_status_depends_on_polls_not_on_viewing_time(tmp_path: Path) -> No
     assert found.lag.lag == 50
 
 
-async def test_feed_returns_differences_between_polls(tmp_path: Path) -> None:
+async def test_listing_feed_returns_differences_between_the_shown_polls(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

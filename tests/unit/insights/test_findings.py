@@ -66,7 +66,7 @@ def test_advice_says_that_a_group_has_no_members() -> None:
     assert finding.evidence.rows
 
 
-def test_unused_groups_have_no_further_findings(tmp_path: Path) -> None:
+def test_unused_groups_have_no_other_findings(tmp_path: Path) -> None:
     rows = rows_with_problems()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -81,7 +81,7 @@ def test_unused_groups_have_no_further_findings(tmp_path: Path) -> None:
     assert family.since_at_least
 
 
-def test_large_family_is_deleted_by_its_prefix() -> None:
+def test_command_deletes_a_large_family_of_groups_by_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -104,7 +104,7 @@ def test_large_family_is_deleted_by_its_prefix() -> None:
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_data_at_risk_text_says_what_expires_when(values: dict[str, Any], what: str) -> None:
+def test_at_risk_finding_says_which_records_expire_and_when(values: dict[str, Any], what: str) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
@@ -161,7 +161,7 @@ def test_growing_backlog_is_reported_unless_there_is_another_finding() -> None:
     assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
 
 
-def test_flapping_now_is_worse_than_flapping_earlier() -> None:
+def test_current_flapping_is_more_severe_than_past_flapping() -> None:
     def hours(*backs: int) -> list[dict[str, Any]]:
         return [
             row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -202,7 +202,7 @@ def test_unusual_lag_and_rates_are_compared_with_normal_values(
     )
 
 
-def test_unusual_lag_is_not_reported_next_to_another_finding() -> None:
+def test_unusual_lag_is_not_reported_for_groups_with_other_findings() -> None:
     told = {"lag": 900.0, "lag_normal": 1.0, "lag_deviation": 50.0}
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 

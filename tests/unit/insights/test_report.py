@@ -128,7 +128,7 @@ def about(group: str) -> Report:
 
 
 @pytest.mark.parametrize("group", HOSTILE)
-def test_markup_and_control_characters_in_ids_are_harmless(group: str) -> None:
+def test_report_escapes_markup_and_control_characters_in_group_ids(group: str) -> None:
     reader = read(about(group))
     assert reader.tags <= ALLOWED
     assert not any(name.startswith("on") for name in reader.attributes)
@@ -137,11 +137,11 @@ def test_markup_and_control_characters_in_ids_are_harmless(group: str) -> None:
 
 @settings(max_examples=20)
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_random_ids_add_no_elements_to_the_page(group: str) -> None:
+def test_random_group_ids_add_no_unexpected_elements_to_the_page(group: str) -> None:
     assert read(about(group)).tags <= ALLOWED
 
 
-def test_long_ids_are_shortened() -> None:
+def test_report_shortens_long_group_ids() -> None:
     html = render_page(about("x" * 32_000), "1.0").decode()
     headings = re.findall("<bdi>(x+…)</bdi>", html)
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
@@ -167,7 +167,7 @@ def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_interval_limits_plots_and_episodes(tmp_path: Path) -> None:
+def test_report_interval_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
     lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -176,7 +176,7 @@ def test_interval_limits_plots_and_episodes(tmp_path: Path) -> None:
     assert made.insights.findings, "findings do not depend on the interval of the plots"
 
 
-def test_page_lists_missing_tables(report: Report) -> None:
+def test_report_lists_missing_gold_tables(report: Report) -> None:
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())

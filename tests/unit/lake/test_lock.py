@@ -38,7 +38,7 @@ def held_by_another(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_refusal_names_host_and_process_of_the_holder(tmp_path: Path) -> None:
+def test_lock_error_names_host_and_process_of_the_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):
@@ -57,7 +57,7 @@ def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> No
     lock.release()
 
 
-def test_lock_file_stays_only_after_an_unclean_release(tmp_path: Path) -> None:
+def test_unclean_release_keeps_the_lock_file_and_reports_a_crash(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -74,7 +74,7 @@ def test_lock_file_stays_only_after_an_unclean_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_remote_holder_is_refused_only_while_it_renews_the_lock(tmp_path: Path, age: float, refused: bool) -> None:
+def test_lock_of_a_remote_holder_is_refused_only_while_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)
@@ -99,7 +99,7 @@ def test_renew_updates_the_modification_time_of_the_lock_file(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 1}', "\0"])
-def test_damaged_lock_file_is_taken_over(tmp_path: Path, content: str) -> None:
+def test_damaged_lock_file_does_not_prevent_taking_the_lock(tmp_path: Path, content: str) -> None:
     path = tmp_path / "lock"
     path.write_text(content)
     lock = RecorderLock(path)

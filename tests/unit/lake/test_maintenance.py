@@ -70,7 +70,7 @@ def test_status_of_an_empty_table_has_no_days(lake: Path) -> None:
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_damaged_table_does_not_affect_other_tables(lake: Path) -> None:
+def test_status_and_optimize_report_a_damaged_table_and_continue(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -92,14 +92,14 @@ def test_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None
             work(tmp_path)
 
 
-def test_maintenance_refuses_a_newer_lake(lake: Path) -> None:
+def test_status_refuses_a_lake_of_a_newer_kgtui_version(lake: Path) -> None:
     marker = lake / "lake.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
     with pytest.raises(LakeError, match="newer kgtui"):
         maintenance.status(lake)
 
 
-def test_optimize_leaves_all_polls_unchanged(lake: Path) -> None:
+def test_optimize_compacts_files_and_leaves_all_polls_unchanged(lake: Path) -> None:
     def moments() -> list[object]:
         read = RecordingReader(lake)
         return [(moment, read.at(moment).positions("pay")) for moment in read.polls()]
@@ -149,7 +149,7 @@ def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
     lock.release()
 
 
-def test_status_shows_a_live_recorder_on_another_machine(tmp_path: Path) -> None:
+def test_remote_lock_holder_is_current_only_while_the_lock_is_renewed(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -158,7 +158,7 @@ def test_status_shows_a_live_recorder_on_another_machine(tmp_path: Path) -> None
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_whole_days(lake: Path) -> None:
+def test_prune_deletes_days_older_than_the_keep_rule(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -170,12 +170,12 @@ def test_prune_deletes_whole_days(lake: Path) -> None:
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_prune_starts_with_polls(lake: Path) -> None:
+def test_prune_starts_with_table_polls(lake: Path) -> None:
     """If pruning is interrupted, readers ignore the remaining rows, because their polls are no longer in `polls`."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
-def test_dry_run_deletes_nothing(lake: Path) -> None:
+def test_dry_run_of_prune_deletes_nothing(lake: Path) -> None:
     before = by_table(lake)
     done = list(maintenance.prune(lake, KeepRules(1), now=NOW, dry_run=True))
     assert any(one.what.startswith("would delete") for one in done)

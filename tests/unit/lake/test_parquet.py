@@ -71,7 +71,7 @@ def test_all_rows_of_a_group_are_in_one_block(tmp_path: Path, monkeypatch: pytes
     assert all(size >= 10 for size in sizes[:-1])
 
 
-def test_missing_group_is_in_no_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_of_returns_none_for_a_missing_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
@@ -88,7 +88,7 @@ def test_file_with_group_ids_too_long_for_statistics_has_one_block(
     assert members(file, [0]) == groups
 
 
-def test_parquet_row_groups_that_share_a_group_form_one_block(tmp_path: Path) -> None:
+def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
@@ -98,7 +98,7 @@ def test_parquet_row_groups_that_share_a_group_form_one_block(tmp_path: Path) ->
         assert members(file, [block])[group] == count
 
 
-def test_table_with_nullable_group_has_one_block(tmp_path: Path) -> None:
+def test_file_of_a_table_with_nullable_group_has_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])
@@ -107,7 +107,7 @@ def test_table_with_nullable_group_has_one_block(tmp_path: Path) -> None:
     assert (len(file), file.block_of("")) == (1, 0)
 
 
-def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_that_fails_on_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -70,7 +70,7 @@ def test_all_days_are_pending_until_the_first_run(folder: LakeFolder) -> None:
     assert pending_days(folder).days == ()
 
 
-def test_unchanged_state_file_is_not_written_again(folder: LakeFolder) -> None:
+def test_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFolder) -> None:
     run_pipeline(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
     pending_days(folder).mark_done()
@@ -91,7 +91,7 @@ def test_late_rows_make_their_day_and_later_days_pending(folder: LakeFolder) -> 
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_maintenance_makes_no_day_pending(folder: LakeFolder) -> None:
+def test_compaction_and_deletion_make_no_day_pending(folder: LakeFolder) -> None:
     for _ in range(2):
         write(folder, COMMITS, FIRST)
     run_pipeline(folder)
@@ -135,7 +135,7 @@ def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_no_day_is_pending_after_a_run_without_rows(folder: LakeFolder) -> None:
+def test_no_day_is_pending_after_a_run_that_wrote_no_rows(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     pending_days(folder).mark_done()
     assert pending_days(folder).days == ()
@@ -148,7 +148,7 @@ def test_days_stay_pending_if_creating_a_table_was_interrupted(folder: LakeFolde
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_error_names_a_table_that_cannot_be_read(folder: LakeFolder) -> None:
+def test_table_that_cannot_be_read_raises_lake_error(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

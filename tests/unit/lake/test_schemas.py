@@ -33,7 +33,7 @@ def test_recorded_tables_have_day_keyframe_and_poll(table: object) -> None:
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_polls_is_the_last_table_of_a_flush() -> None:
+def test_flush_appends_to_table_polls_last() -> None:
     assert TABLES[-1] is POLLS
 
 
@@ -63,7 +63,7 @@ def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
 
 
-def test_newer_lake_is_refused_and_not_changed(tmp_path: Path) -> None:
+def test_lake_of_a_newer_version_is_refused_and_not_changed(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     marker = tmp_path / "lake" / MARKER
     newer = json.loads(marker.read_text()) | {"version": VERSION + 1}
@@ -103,6 +103,6 @@ def test_lake_without_polls_cannot_be_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["s3a://bucket/lake", "gs://lake", "file:///tmp/lake", Path("s3://bucket")])
-def test_a_url_is_not_taken_for_a_local_folder(path: str | Path) -> None:
+def test_url_of_an_object_store_is_refused_as_a_lake(path: str | Path) -> None:
     with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
         LakeFolder.of(path)
