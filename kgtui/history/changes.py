@@ -128,7 +128,7 @@ class ChangeTracker:
         out["faults"] += [(*key, False, *row) for key, row in self._faults.items()]
         return out
 
-    # -- one group -----------------------------------------------------------------------------------------------
+    # -- compare the data of one group ---------------------------------------------------------------------------
 
     def _describe(self, group: str, description: GroupDescription, at: int, out: RowsByTable) -> None:
         row = rows.description_row(description, at)

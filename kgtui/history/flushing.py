@@ -64,7 +64,7 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = RecorderLock(folder.lock)
         self._writer = LakeWriter(folder)
-        # A thread, so that the screen never waits for the disk, and only one, so that writes stay in order.
+        # Writes run on a thread, so that the event loop never waits for the disk. One thread keeps them in order.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -149,8 +149,8 @@ class Flusher:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # Rows that could not be written are lost. In this case, the lock file stays, so that the next recorder
-            # reports a crash.
+            # Rows that are still waiting are lost. In this case, the lock file stays, so that the next recorder reports
+            # a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

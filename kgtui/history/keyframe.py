@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Maximum number of groups in a block (see `RowBlocks`), and maximum fraction, that are converted to Python one by one.
+"""Maximum number and fraction of the groups of a block (see `RowBlocks`) that are converted to Python one by one.
 
 When more groups than both limits allow have been requested, the whole block is converted, because this is then faster.
 """

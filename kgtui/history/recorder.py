@@ -67,8 +67,8 @@ class Recorder:
         elapsed: returns seconds of a monotonic clock.
         wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
             `now` and `elapsed` can record a simulation faster than in real time.
-        alone: whether this event loop draws no screen. The garbage collector is then paused during each poll, which
-            takes less time in total, but the collection after the poll blocks the event loop.
+        alone: whether no terminal UI runs on this event loop. The garbage collector is then paused during each poll.
+            This takes less time in total, but the collection after the poll blocks the event loop.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Recorder:
         finally:
             await self._lake.end()
 
-    # -- start --------------------------------------------------------------------------------------------------------
+    # -- start of a recording -----------------------------------------------------------------------------------------
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
         """Wait until each broker has listed its groups or failed to do so, then bind the lake to the cluster.
@@ -160,7 +160,7 @@ class Recorder:
         )
         return "recorder killed"
 
-    # -- polls -------------------------------------------------------------------------------------------------------
+    # -- one poll ----------------------------------------------------------------------------------------------------
 
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
@@ -196,7 +196,7 @@ class Recorder:
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, the changes are dropped too, because they build on those rows.
+        # If waiting rows were dropped during this poll, this poll's rows are dropped too, because they build on them.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -209,8 +209,8 @@ class Recorder:
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
         """Return the rows of a poll, and the time of its keyframe. The rows of a keyframe are the complete state.
 
-        The comparison runs in a thread, because a hundred thousand partitions take half a second, and a screen may be
-        drawn on the event loop.
+        The comparison runs in a thread, because a hundred thousand partitions take half a second, and the terminal UI
+        may run on the event loop.
         """
         rows, changes = new_rows(), self._changes
         await asyncio.to_thread(_compare, changes, result, at, rows)
@@ -302,7 +302,7 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # After a fault, topics that are missing in the answer keep their stored retention.
+            # If there are faults, topics that are missing in the answer keep their stored retention.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -316,7 +316,7 @@ class Poller:
     affects only its own groups. The list of groups comes from the monitor. The monitor also reads offsets, but keeps
     only a summary of most groups, so the recorder reads all offsets itself.
 
-    A screen may be drawn on the same event loop, so loops over all groups run in threads.
+    The terminal UI may run on the same event loop, so loops over all groups run in threads.
 
     Args:
         describe_every: maximum time between two descriptions of the same group, in seconds. Groups are described again

@@ -91,7 +91,7 @@ class RecordingReader:
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
             return int(rows.num_rows)
 
-    # -- polls -------------------------------------------------------------------------------------------------------
+    # -- find polls --------------------------------------------------------------------------------------------------
 
     @property
     def first(self) -> RecordedPoll:
@@ -125,7 +125,7 @@ class RecordingReader:
             raise LakeError(f"{self.path} has no poll that early: the recording starts at {start}")
         return found
 
-    # -- points in time --------------------------------------------------------------------------------------------
+    # -- read the state at a poll ----------------------------------------------------------------------------------
 
     def at(self, time: float | RecordedPoll | None = None) -> PointInTime:
         """Return the state of the cluster at a poll.
@@ -194,7 +194,7 @@ class RecordingReader:
         except storage_errors() as error:
             raise LakeError(f"{self.path} cannot be read: {visible(str(error))}") from error
 
-    # -- changes -----------------------------------------------------------------------------------------------------
+    # -- find changes between polls ----------------------------------------------------------------------------------
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
         """Return the next poll at which the listing, description or members of a group changed; None if there is none.
@@ -228,10 +228,8 @@ class RecordingReader:
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            span = (
-                polls[0][0],
-                polls[-1][0],
-            )  # no earlier rows are needed, because the first poll of a day is a keyframe
+            # No earlier rows are needed, because the first poll of a day is a keyframe.
+            span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
         self._days[group, day] = cached

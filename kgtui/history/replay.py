@@ -1,4 +1,4 @@
-"""Read-only `GroupAdmin` for a recording, so that the screen, filters and commands work on a recorded cluster."""
+"""Read-only `GroupAdmin` for a recording, so that the terminal UI, filters and commands work on a recorded cluster."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ReplayAdmin:
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
-    # -- time --------------------------------------------------------------------------------------------------------
+    # -- the poll that is shown --------------------------------------------------------------------------------------
 
     @property
     def poll(self) -> RecordedPoll:
@@ -108,7 +108,7 @@ class ReplayAdmin:
         found = await asyncio.to_thread(find)
         return None if found is None else await self.seek(found)
 
-    # -- reads -------------------------------------------------------------------------------------------------------
+    # -- reads of `GroupAdmin` ---------------------------------------------------------------------------------------
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         return self._point_in_time.cluster
@@ -204,7 +204,7 @@ class ReplayAdmin:
         found, faults = await asyncio.to_thread(every)
         return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))))
 
-    # -- writes ------------------------------------------------------------------------------------------------------
+    # -- writes of `GroupAdmin`, all refused -------------------------------------------------------------------------
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Refuse every group, because a recording is read-only."""

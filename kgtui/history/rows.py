@@ -57,7 +57,7 @@ def _typed(value: object, kind: type[T]) -> T:
     return msgspec.convert(value, kind)
 
 
-# -- groups ----------------------------------------------------------------------------------------------------------
+# -- rows of table `groups` ------------------------------------------------------------------------------------------
 
 
 def listing_row(listing: Listing) -> RowValues:
@@ -115,7 +115,7 @@ def undescribed() -> RowValues:
     return _UNDESCRIBED
 
 
-# -- members ---------------------------------------------------------------------------------------------------------
+# -- rows of table `members` -----------------------------------------------------------------------------------------
 
 
 def member_row(member: Member) -> RowValues:
@@ -131,9 +131,9 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# -- partitions ------------------------------------------------------------------------------------------------------
-# Columns of a row: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end, log_error,
-# owner
+# -- rows of table `partitions` --------------------------------------------------------------------------------------
+# A row has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
+# log_error, owner
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
@@ -192,7 +192,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
     return GroupOffsets(tuple(committed), tuple(share), bounds)
 
 
-# -- faults and the cluster ------------------------------------------------------------------------------------------
+# -- rows of table `faults`, and the cluster as JSON -----------------------------------------------------------------
 
 
 def fault_row(fault: Fault) -> RowValues:

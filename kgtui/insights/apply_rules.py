@@ -61,7 +61,7 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        reported: subjects of all findings so far, except those about unused groups.
+        reported: subjects of all findings so far, except findings about unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -176,7 +176,8 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported)),
-    # Unused groups are not skipped: a group that rebalances is in use, even if it was unused on the day of `cleanup`.
+    # Unused groups are not skipped, because a group that rebalances now is in use, even if table `cleanup` calls it
+    # unused.
     Rule(Kind.FLAPPING, _flapping_hours, lambda rows, context: rules.flapping(rows, context.now), skips_unused=False),
 )
 """All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""

@@ -37,8 +37,8 @@ _LABEL_MARGIN = 0.25
 _SHORTEST_BAR = 0.003
 """Minimum length of a bar, as a fraction of the time axis, so that short episodes can be seen."""
 
-# matplotlib cannot draw with CSS variables. It draws with these placeholder colors, and `_to_markup` replaces each by
-# its CSS variable.
+# matplotlib cannot draw with CSS variables. It draws with these placeholder colors, and `_to_markup` replaces each with
+# a CSS variable.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -183,7 +183,7 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    if alone:  # a line through a single point would be invisible
+    if alone:  # a line with a single point would be invisible, so draw a bar
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 
 

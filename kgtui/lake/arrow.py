@@ -110,7 +110,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
             try:
                 column = column.unify_dictionaries()
-            except pa.ArrowInvalid:  # if all values of a column are null, its dictionary has type null
+            except pa.ArrowInvalid:  # the dictionary has type null, because all values of the column are null
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -136,7 +136,7 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 def escape_surrogates(text: str) -> str:
     """Replace the lone surrogates in a text, because Arrow and Delta tables cannot store them.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate is replaced by U+FDD0, a code point
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each surrogate is replaced with U+FDD0, a code point
     that Unicode reserves for internal use, and four hexadecimal digits. U+FDD0 itself is replaced in the same way, so
     that two different texts never get the same result. All other characters stay the same.
     """

@@ -39,7 +39,7 @@ _LONGEST = 65_536
 
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
-"""Start of a URL. It ends with a single slash, because `Path` replaces the two slashes of a URL by one."""
+"""Start of a URL. It ends with a single slash, because `Path` replaces the two slashes of a URL with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class LakeFolder:
 
     @classmethod
     def of(cls, path: str | Path) -> Self:
-        """Return the lake at a path. A leading `~` is replaced by the home folder.
+        """Return the lake at a path. A leading `~` is replaced with the home folder.
 
         Raises:
             LakeError: the path is a URL, such as that of an object store.

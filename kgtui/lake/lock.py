@@ -67,7 +67,8 @@ class RecorderLock:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not self._is_current(file):  # another process released the lock and removed the file just now
+                if not self._is_current(file):
+                    # Another process removed the file after it was opened here, because it released the lock.
                     os.close(file)
                     continue
                 before = _read(file)

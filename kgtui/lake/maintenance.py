@@ -138,8 +138,8 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
-    # Readers ignore rows whose poll is not in table `polls`. So `polls` is pruned first: if pruning is interrupted, no
-    # poll remains in `polls` that has only some of its rows.
+    # Table `polls` is pruned first. If pruning is then interrupted, readers ignore the remaining rows of deleted polls,
+    # because these polls are no longer in `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -186,7 +186,7 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Because no recorder adds polls, even the newest keyframe can be compacted.
+            # No recorder is running and adding polls, so even the newest keyframe can be compacted.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

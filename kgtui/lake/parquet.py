@@ -124,7 +124,8 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
-        if statistics is None or not statistics.has_min_max:  # no statistics if a group id has more than 4,096 bytes
+        if statistics is None or not statistics.has_min_max:
+            # Parquet stores no minimum and maximum if a group id has more than 4,096 bytes.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -177,7 +178,7 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Convert to plain text first, because otherwise each row group would contain the whole dictionary.
+                # Convert to plain text, because otherwise each Parquet row group would contain the whole dictionary.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
         path.unlink(missing_ok=True)  # repeated attempts on a full disk must not leave incomplete files

@@ -103,7 +103,7 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
-        waits_for: ids of the members that must give up or take the item before it is settled.
+        waits_for: ids of the members that must give up or take the item before it is `SETTLED`.
     """
 
     item: Item
@@ -278,8 +278,8 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Only partitions can be unsubscribed. Items with a role are streams tasks, connectors and their tasks, which have
-    # no subscription.
+    # Items with a role (streams tasks, connectors and their tasks) have no subscription, so only a partition can be
+    # `UNSUBSCRIBED`.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED

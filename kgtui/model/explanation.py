@@ -58,7 +58,7 @@ _FAULTS: dict[str, _Text] = {
         "Check the broker's request queue and garbage collection, and the network.",
     ),
     "DISCONNECTED": _Text(
-        "The connection was lost while kgtui waited for an answer.",
+        "The connection was lost while kgtui waited for a response.",
         "a broker restart, the idle limit (connections.max.idle.ms), a firewall, or a refused login",
         "kgtui reconnects by itself. If that does not help, read the broker's log.",
     ),
@@ -72,7 +72,7 @@ _FAULTS: dict[str, _Text] = {
         "another program on this port, a proxy, or TLS on only one side of the connection",
         "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
-    # Permissions
+    # Errors about missing permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
         "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
@@ -94,7 +94,7 @@ _FAULTS: dict[str, _Text] = {
         "sasl.mechanism and sasl.jaas.config of the client properties",
         "Check the user, the password and the mechanism. The broker's log has the reason.",
     ),
-    # Groups
+    # Errors about groups
     "GROUP_ID_NOT_FOUND": _Text(
         "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
@@ -129,9 +129,9 @@ _FAULTS: dict[str, _Text] = {
     "UNSTABLE_OFFSET_COMMIT": _Text(
         "A transaction that is still open has uncommitted offsets for the group.",
         "transaction.timeout.ms of the producer",
-        "Wait. If it does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
+        "Wait. If the transaction does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
     ),
-    # Topics
+    # Errors about topics and partitions
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
@@ -146,7 +146,7 @@ _FAULTS: dict[str, _Text] = {
     "NOT_LEADER_OR_FOLLOWER": _Text(
         "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader at the next poll.",
     ),
-    # Other errors of brokers
+    # Other errors that brokers return
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",

@@ -81,7 +81,7 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
     """Return a function that returns names of a group's members, such as their client ids.
 
-    The names are None if the members were not read, or if the broker withheld them.
+    The returned function returns None if the members were not read, or if the broker withheld them.
 
     Args:
         key: a key of `kgtui.model.member_index.NAMES`.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 FRESH_SECONDS = 10.0
-"""The screen offers to delete a group only if its description is at most this old, in seconds.
+"""The terminal UI offers to delete a group only if its description is at most this old, in seconds.
 
 If the poll interval of the group's broker is long, a larger limit is used.
 """
@@ -101,7 +101,7 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return why the screen does not offer to delete a group now; None if the screen offers the deletion.
+    """Return why the terminal UI does not offer to delete a group now; None if it offers the deletion.
 
     Args:
         now: seconds since the epoch; None stands for the time of the snapshot.

@@ -27,8 +27,8 @@ The index stores the names of every entry, in this order. A filter term reads th
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# The two separators are the unit separator and the record separator of ASCII. If a name contains one, it is replaced by
-# `?`, which does no harm, because the index is used only for searching.
+# The index uses ASCII's unit separator and record separator. If a name contains one of them, it is replaced with `?`.
+# This does no harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

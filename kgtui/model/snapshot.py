@@ -1,4 +1,4 @@
-"""The snapshot: everything that is known at one time about the groups of a cluster, for screens and commands."""
+"""The snapshot: everything that is known at one time about the groups of a cluster, for the UI and the commands."""
 
 from __future__ import annotations
 

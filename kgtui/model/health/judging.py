@@ -114,8 +114,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # Without the newest log end offset, the window gets no log end offsets, so that its current lag is unknown: an
-    # older log end offset would make the lag too small.
+    # If the newest read has no log end offset, the window gets none, so that its current lag is unknown. An older log
+    # end offset would make the lag too small.
     kept = (
         (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
     )
@@ -233,7 +233,8 @@ def _of_lagging_share(
         return standstill, ()
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
-    if still >= watched:  # Nothing was acknowledged since the first read, and what happened before is not known.
+    if still >= watched:
+        # Nothing was acknowledged since the first read. The standstill may have begun before, so it may be longer.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided

@@ -229,8 +229,8 @@ class GroupHealth:
         lost: records that expired before they were read; None if that is not known.
         loss: the soonest expected loss of records; None if none is expected, or if it cannot be estimated.
         rebalances: rebalances of the last hour; None until the state has been read twice.
-        holding_up: ids of members that delay the change to the target assignment, each with the number of epochs that
-            the member is behind it; None for a static member that has left temporarily.
+        holding_up: member id → number of epochs that the member is behind the target assignment, for all members that
+            delay the change to it. The number is None for a static member that has left temporarily.
         empty: how long the group has been Empty; None if it is not Empty.
         seconds: time from the first read to the newest.
         reads: number of reads that succeeded.

@@ -1,4 +1,4 @@
-"""The filter language of the screen and of all commands.
+"""The filter language of the terminal UI and of all commands.
 
 `parse` turns the text of a filter into a `Query`, which selects groups of a `Snapshot`. `HELP` is the table of all
 terms. The package imports other modules of the model. It imports RE2 only for filters with a regular expression.

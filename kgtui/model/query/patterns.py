@@ -92,7 +92,7 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # A set with a single expression says only whether it matches, which takes a quarter of the time of a search.
+        # A set with a single expression reports only whether it matches. This takes a quarter of the time of a search.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -22,8 +22,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # `VerdictTerm` is imported only for type checking. The parser imports it when a filter contains the term
-    # `verdict:`, because few filters do.
+    # This module imports `VerdictTerm` only for type checking. The parser imports it only for the few filters that
+    # contain the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 

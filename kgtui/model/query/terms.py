@@ -57,7 +57,7 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # A slash without a backslash before it would end the expression, so a backslash is added.
+    # A slash would end the expression, so a backslash is added before each slash that has none.
     out: list[str] = []
     escaped = False
     for char in source:

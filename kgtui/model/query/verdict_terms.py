@@ -85,7 +85,7 @@ class VerdictTerm:
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        # None if there is no verdict. `NOT_FOUND` counts as no verdict too: its value is 0, so it is false.
+        # The result is None without a verdict. `NOT_FOUND` counts as no verdict; it is false, because its value is 0.
         return self.negated if status else None
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
