@@ -201,7 +201,9 @@ class KgtuiApp(CrashReportingApp):
         deleting = any(getattr(screen, "deleting", False) for screen in self.screen_stack)
         if deleting and not self._quit_requested:
             self._quit_requested = True
-            self.notify("a delete is still running; press again to quit anyway", severity="warning", markup=False)
+            self.notify(
+                "a delete is still running; press the key again to quit anyway", severity="warning", markup=False
+            )
         else:
             self.exit()
 

@@ -1,4 +1,4 @@
-"""Record the cluster on the screen, and find the recording (the lake) that belongs to it."""
+"""Record the open cluster, and find the folder (the lake) with the recording of a cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST_ERRORS_WAIT = 0.7
 """Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur in this time."""
 
 LAST_WRITE_TIMEOUT = 10.0
-"""Maximum time, in seconds, to wait for the last write of a recording when the screen is closed."""
+"""Maximum time, in seconds, to wait for the last write of a recording when the recording is stopped."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -45,7 +45,7 @@ def missing_library() -> str:
 
 
 def why_not_recordable(session: Session) -> str | None:
-    """Return why the cluster of a session cannot be recorded; None when it can."""
+    """Return why the cluster of a session cannot be recorded; None if it can be recorded."""
     if session.replay_position is not None:
         return "this is a recording; only a live cluster can be recorded"
     if session.admin is None or session.monitor is None:
@@ -55,7 +55,7 @@ def why_not_recordable(session: Session) -> str | None:
 
 
 def why_no_recording_can_be_opened(session: Session) -> str | None:
-    """Return why no recording can be opened from this screen; None when one can."""
+    """Return why no recording can be opened from this session; None if recordings can be opened."""
     if session.open_recording is None:
         return "Recordings cannot be opened from here. Run kgtui replay LAKE"
     library = missing_library()
@@ -69,7 +69,7 @@ def default_folder(session: Session) -> Path:
 
 
 class Recording:
-    """A recording of the cluster on the screen. Its recorder runs in this process and uses the screen's connections.
+    """A recording of the session's cluster. Its recorder runs in this process and uses the session's connections.
 
     Args:
         session: session whose cluster is recorded; its `recording` is this object while the recorder runs.
@@ -150,11 +150,11 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake from which a screen reads recordings and findings of its cluster.
+    """The lake from which a session reads recordings and findings of its cluster.
 
     Attributes:
         path: folder of the lake; the folder may not exist.
-        reason: why the screen uses this lake, in a few words.
+        reason: why the session uses this lake, in a few words.
         chosen: whether the user chose the lake. False if `path` is only the default folder in which `R` records.
     """
 
@@ -217,7 +217,10 @@ def read_findings(path: Path) -> FindingsRead:
 
 
 def recorded_span(path: str) -> tuple[float, float]:
-    """Read from disk the times of a recording's first and last poll, in seconds since the epoch. Raises `LakeError`."""
+    """Return the times of a recording's first and last poll, read from disk, in seconds since the epoch.
+
+    Raises `LakeError` if the recording cannot be read.
+    """
     from kgtui.history.recording_reader import RecordingReader
 
     try:

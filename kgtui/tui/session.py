@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GroupMonitor(Protocol):
-    """The part of `kgtui.monitor.Monitor` that the screen uses."""
+    """The part of `kgtui.monitor.Monitor` that the terminal UI uses."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -39,7 +39,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Samples over time of each group that was selected or visible since kgtui started."""
+        """Lag and member samples of each group that was selected or visible since kgtui started."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -62,7 +62,7 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The point in time at which the screen shows a recording, with methods that move it to another poll.
+    """The recorded time that the terminal UI shows, with methods that move it to another poll.
 
     All methods that move the position raise `KgtuiError` if the recording cannot be read.
 
@@ -173,7 +173,7 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One run of the screen on one cluster.
+    """One run of the terminal UI on one cluster or recording.
 
     Attributes:
         target: the cluster.
@@ -207,7 +207,7 @@ class Session:
         warnings: sentences about the cluster's configuration that the user should read.
         monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is cancelled when the app
             ends. None if the app must start the monitor.
-        recording: the recording of this cluster that kgtui is writing now; None if nothing is being recorded.
+        recording: the recording of this cluster that kgtui is writing now; None if kgtui is not recording.
     """
 
     target: Target

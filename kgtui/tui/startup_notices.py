@@ -65,7 +65,7 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Show the results of deletes whose outcome earlier sessions did not write into the audit log.
+    """Show how deletes of earlier sessions ended, if the audit log contains no result for them.
 
     The results are read from the cluster and written into the audit log. A read-only session skips this check, because
     it must not write the audit log. If the check fails, it is repeated when kgtui starts again.

@@ -164,7 +164,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return the colors that kgtui's roles have in themes that do not define these roles, such as Textual's themes."""
+    """Return the colors of kgtui's color roles for themes that do not define these roles, such as Textual's themes."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -154,7 +154,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
 
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
-    """Return a heading and one row per cluster. Each cluster's name has the same color as in the screen's header.
+    """Return a heading and one row per cluster. Each cluster's name has the same color as in the header.
 
     Args:
         open_name: name of the open cluster, whose row is marked.
@@ -182,7 +182,7 @@ def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) 
 
 
 def _badge(choice: ClusterChoice) -> tuple[str, str]:
-    """Return the text (name and environment) and the style with which the screen's header shows a cluster."""
+    """Return the text (name and environment) and the style with which the header shows a cluster."""
     label = f" {text.plain(choice.environment, 12)}" if choice.environment else ""
     color = parse_color(choice.color)
     style = f"bold {color.get_contrast_text(1.0).hex6} on {color.hex6}" if color is not None else "bold"

@@ -91,7 +91,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     """Asks for a recording and a time, and opens it. Dismissed with the recording's session, or None if canceled.
 
     Args:
-        session: session of the live screen.
+        session: session on the live cluster.
         lake: initial text of the folder field; None for the folder that `lake_of` returns for the session.
         at: initial value of the time field, in seconds since the epoch; None to leave the field empty.
     """
@@ -142,7 +142,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Focus the time field. If only the default folder is known and it is no lake, focus the folder field."""
+        """Focus the time field, or the folder field if the default folder does not contain a recording yet."""
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()
@@ -182,7 +182,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time in the recording on the screen, and goes there. Dismissed with True, or None if canceled.
+    """Asks for a time in the open recording, and goes there. Dismissed with True, or None if canceled.
 
     Args:
         position: the position in the recording; the dialog moves it.

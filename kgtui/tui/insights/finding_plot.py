@@ -28,7 +28,7 @@ usual time span.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of group timelines in the cache, so that no table is read again when the user returns to a finding."""
+"""Maximum number of group timelines in the cache, which is used when the user returns to a finding."""
 
 
 class FindingPlotRequest(NamedTuple):
@@ -54,7 +54,7 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget with the plot.
 
-    A thread reads the data and draws the plot; requests that have been replaced are skipped.
+    A thread reads the data and draws the plot. A request is skipped if a newer request arrives before its turn.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class FindingPlot(TextLines):
 
         Args:
             group: id of the group.
-            finding: the finding that decides on the time span and on the mark.
+            finding: the finding, whose duration sets the time span of the plot. The plot marks when the problem began.
             as_of: time of the newest data in the tables, in seconds since the epoch.
         """
         self._finding = group, finding, as_of

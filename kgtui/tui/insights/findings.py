@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""If fewer terminal cells than this are available, a finding is described with its duration but not its beginning."""
+"""In less than this width, in terminal cells, a finding is described with its duration but without its start time."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -49,7 +49,7 @@ class FindingRow(NamedTuple):
     Attributes:
         number: identifies the row. The findings are numbered from the most urgent one, which is 0.
         as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if the tables are empty.
-        marked: whether all groups of a finding about unused groups are marked in the tree.
+        marked: whether the finding is about unused groups and all of these groups are marked in the tree.
     """
 
     number: int
@@ -76,7 +76,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether the finding is about unused groups, and all of them that still exist are marked in the tree."""
+    """Return whether a finding is about unused groups and all of its existing groups are marked in the tree."""
     if finding.kind is not Kind.UNUSED or not marked:
         return False
     groups = [group for group in finding.groups if group in group_ids]
@@ -151,7 +151,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Write when the problem began and how long it has lasted, or if `short`, only how long it has lasted."""
+    """Write when the problem began and how long it has lasted. If `short`, only the duration is written."""
     finding = row.finding
     if finding.since is None:
         return ""
@@ -189,7 +189,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about another cluster than the screen shows; otherwise an empty text."""
+    """Return a warning if the findings are about a different cluster than `main` shows; otherwise an empty text."""
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
         return ""

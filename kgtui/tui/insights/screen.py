@@ -385,7 +385,7 @@ class FindingTable(LineTable[FindingRow]):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """The table with the evidence of a finding: those rows of a table in the lake that led to the finding."""
+    """The table with the evidence of a finding: the rows of a lake table from which Spark computed the finding."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

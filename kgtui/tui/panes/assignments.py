@@ -159,7 +159,7 @@ class AssignmentsPane(Pane):
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:
-        """Show the grid with the chosen member and as many neighboring members as fit the screen.
+        """Show the grid with the chosen member and as many neighboring members as fit the width.
 
         Return the legend of the grid.
         """
@@ -189,7 +189,7 @@ class AssignmentsPane(Pane):
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next view, in the order list, grid, loads by member, loads by host, loads by rack."""
+        """Switch to the next view. The order is list, grid, loads by member, loads by host, loads by rack."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
@@ -292,7 +292,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the mark of one grid cell, which says whether the member owns, must revoke or will get this item."""
+    """Return the mark of one grid cell, which says whether the member owns, must revoke or will get the partition."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets

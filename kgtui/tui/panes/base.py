@@ -134,7 +134,7 @@ class Pane(Vertical):
         self.series: SeriesStore | None = None
         """Lag samples that the monitor collected, from which the trend of the lag is computed."""
         self.replay_position: ReplayPosition | None = None
-        """The point in time of the recording that the screen shows; None for a live cluster."""
+        """The recorded time that the terminal UI shows; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
         """Show a group of a snapshot. Cursor and scroll position are reset only if another group was shown before."""

@@ -125,10 +125,10 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit the screen, and return them in order, each with its width in terminal cells.
+    """Choose the columns that fit the available width, and return them in order, each with its width in terminal cells.
 
     Args:
-        preferred: width at which nothing of a column is cut off, by column id.
+        preferred: column id → width at which no value of the column is cut off.
         room: width that is available for all columns, in terminal cells.
     """
     shown = list(columns)

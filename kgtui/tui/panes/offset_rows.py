@@ -109,7 +109,7 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Return the rows that match, sorted. In the order by topic, a row with the topic's total precedes its partitions.
+    """Return the matching rows, sorted. If sorted by topic, a row with the topic's total precedes its partitions.
 
     Args:
         order: id of the column to sort by.

@@ -141,16 +141,16 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
     @property
     def columns(self) -> tuple[Column[RowT], ...]:
-        """All columns, including those that do not fit the screen."""
+        """All columns, including columns that do not fit the width of the table."""
         return self._columns
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Ids of the columns that fit the screen."""
+        """Ids of the columns that fit the width of the table."""
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text that replaces missing rows. The text is not escaped, so it must not come from the cluster."""
+        """Set the text that is shown without rows. The text is not escaped, so it must not come from the cluster."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:

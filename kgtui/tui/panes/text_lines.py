@@ -80,7 +80,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
                 self.refresh_line(y)
 
     def render_line(self, y: int) -> Strip:
-        """Render the line of text that scrolling has brought to line `y` of the widget."""
+        """Render line `y` of the widget: the line of text that is on this line after scrolling."""
         base, at = self.base_style, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(self.columns, base)

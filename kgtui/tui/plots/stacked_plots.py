@@ -327,7 +327,7 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Replace each value by the average of the last `cells` values. NaN stays NaN and is left out of the averages."""
+    """Replace each value with the average of the last `cells` values. NaN stays NaN and is left out of the averages."""
     if cells <= 1:
         return list(values)
     found = []

@@ -1,4 +1,4 @@
-"""Actions that change what the screen shows: panes, views, time zone, polling, findings."""
+"""Actions that change what the main screen shows: panes, views, time zone, polling, findings."""
 
 from __future__ import annotations
 

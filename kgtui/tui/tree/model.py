@@ -34,7 +34,7 @@ OPEN_ALL_BELOW = 200
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
-The groups of a larger node appear in order of name first, and are then sorted in slices in the background.
+The groups of a larger node appear in order of name first. Then they are sorted in the background.
 """
 FRESH_SECONDS = 15.0
 """Age, in seconds, up to which data of a group is shown as current. A row with older data shows the age."""
@@ -336,7 +336,7 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Compute the nodes and the order of the groups from the snapshot of the model, in slices.
+    """Compute the nodes and the order of the groups from the snapshot of the model, with pauses for the event loop.
 
     Raises:
         SupersededError: the user has changed filter, grouping or order in the meantime.

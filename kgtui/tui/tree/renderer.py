@@ -106,8 +106,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Return which row must stay on its line of the screen while rows are added or removed.
 
         Returns:
-            The key of the row, and the line of the widget that it is on. If the cursor is visible, its row is returned,
-            with None as the key; otherwise, the first visible row is returned.
+            The key of the row, and the line of the widget that the row is on. While the cursor is visible, the key is
+            None, which stands for the row of the cursor; otherwise, it is the key of the first visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:

@@ -178,7 +178,7 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Replace the text by the next preset, or by the first one if the text is the last preset or no preset."""
+        """Replace the text with the next preset, or with the first one if the text is the last preset or no preset."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]

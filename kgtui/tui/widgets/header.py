@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
 """The longest usual text of each piece of the poll status. Its width is reserved, so that the widget does not grow.
 
-The text is empty if the length of the piece never changes.
+An empty text reserves no width, because the length of that piece never changes.
 """
 
 
