@@ -38,7 +38,7 @@ class FindingPlotRequest(NamedTuple):
         group: id of the group.
         since: time at the left edge of the plot, in seconds since the epoch, like the other times.
         until: time at the right edge of the plot.
-        mark: point in time to mark, at which the problem began; None to mark nothing.
+        mark: time at which the problem began, marked in the plot; None to mark nothing.
         utc: whether the time axis is in UTC.
     """
 

@@ -51,7 +51,7 @@ class HistoryPlotRequest(NamedTuple):
         since: time at the left edge of the plots, in seconds since the epoch, like the other times.
         until: time at the right edge of the plots.
         newest: time of the newest lag sample of a live session; None in a recording.
-        at: the point in time of the recording that the screen shows, marked in the plots; None in a live session.
+        at: the recorded time that the terminal UI shows, which the plots mark; None in a live session.
         utc: whether the time axis is in UTC.
     """
 

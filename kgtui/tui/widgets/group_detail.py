@@ -176,7 +176,7 @@ class GroupDetail(Vertical):
         snapshot: the snapshot to show first.
         command_config: path of the client properties file, for the equivalent Kafka command.
         series: lag samples of all groups.
-        replay_position: the point in time of the recording that the screen shows; None for a live cluster.
+        replay_position: the recorded time that the terminal UI shows; None for a live cluster.
         front: id of the pane in front.
     """
 

@@ -109,7 +109,7 @@ def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
     assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
-def test_summary_shows_number_and_age_of_findings() -> None:
+def test_findings_summary_shows_count_per_severity_and_age() -> None:
     summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]

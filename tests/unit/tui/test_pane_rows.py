@@ -254,7 +254,7 @@ def test_restore_lag_is_unknown_until_task_offsets_are_reported() -> None:
     assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
-def test_undecoded_metadata_is_shown_as_hex() -> None:
+def test_undecoded_member_metadata_is_shown_as_hex() -> None:
     (row,) = member_rows(data.hostile_group())
     columns = {column.id: column for column in member_columns(data.hostile_group())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")
@@ -268,7 +268,7 @@ def test_consecutive_partitions_are_written_as_ranges(parts: tuple[int, ...], te
     assert format_ranges(parts) == text
 
 
-def test_partitions_are_written_by_topic() -> None:
+def test_partitions_of_each_topic_are_written_after_its_name() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 

@@ -66,7 +66,7 @@ def test_each_mark_is_one_terminal_cell_wide(marks: text.Marks) -> None:
         assert cell_len(getattr(marks, name)) == 1
 
 
-def test_every_state_has_a_mark_and_a_role() -> None:
+def test_every_group_state_has_a_mark_and_a_color_role() -> None:
     assert all(text.state_mark(state) != "?" for state in STATES)
     assert text.state_mark("Marvellous") == text.state_mark(None) == "?"
     assert text.state_role("Stable") == "kg-ok"

@@ -161,7 +161,7 @@ class FilterApp(App[None]):
         self.query_one(Input).focus()
 
 
-async def test_canary_textual_loses_a_key_after_one_that_moves_focus() -> None:
+async def test_canary_textual_loses_the_key_after_a_key_that_moves_focus() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -222,7 +222,7 @@ async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
         assert not widget._rich_style_cache, "StyleCache is no longer needed"
 
 
-async def test_canary_a_new_virtual_size_lays_out_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_canary_setting_virtual_size_lays_out_the_whole_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     class ScrollApp(App[None]):
         def compose(self) -> ComposeResult:
             yield ScrollView()
@@ -253,7 +253,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_canary_scroll_view_creates_a_scroll_bar_of_textuals_class() -> None:
+async def test_canary_textual_scroll_view_creates_a_plain_scroll_bar() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"

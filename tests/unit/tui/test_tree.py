@@ -133,7 +133,7 @@ def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
 @given(
     st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
 )
-def test_equal_values_are_sorted_by_name_and_unknown_values_last(
+def test_groups_with_equal_values_sort_by_name_and_unknown_values_last(
     values: dict[str, int | None], sort: Sort, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
@@ -216,5 +216,5 @@ def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
     assert column_widths(12).lag == 0
 
 
-def test_ages_below_a_minute_are_rounded_to_ten_seconds() -> None:
+def test_ages_below_a_minute_are_rounded_down_to_ten_seconds() -> None:
     assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]
