@@ -22,7 +22,7 @@ from kgtui.tui.screens.replay_overlay import ReplayOverlay, forward_snapshots
 from kgtui.tui.screens.start import StartScreen
 from kgtui.tui.startup_notices import show_invalid_presets, show_unfinished_deletes, show_warnings
 from kgtui.tui.textual_compat.crash_message import CrashReportingApp
-from kgtui.tui.textual_compat.dismissal import prevent_repeated_dismissal
+from kgtui.tui.textual_compat.ignored_input import ignore_input_that_textual_cannot_handle
 from kgtui.tui.textual_compat.key_order import KeyOrder
 from kgtui.tui.textual_compat.rendering import prevent_strip_cycles
 from kgtui.tui.textual_compat.terminal_driver import with_workarounds
@@ -72,7 +72,7 @@ class KgtuiApp(CrashReportingApp):
         self._failed_themes: list[themes.FailedTheme] = []
         super().__init__()
         prevent_strip_cycles()
-        prevent_repeated_dismissal()
+        ignore_input_that_textual_cannot_handle()
         self.session = session
         self.display_settings = session.display or text.DisplaySettings()
         self.display_settings.ascii = self.display_settings.ascii or not _locale_writes_unicode()

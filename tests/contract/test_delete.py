@@ -255,7 +255,7 @@ async def test_a_delete_is_confirmed_by_typing_the_group_id(newest: DeletionClus
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)
     assert (code, "the confirmation does not match" in shown) == (4, True)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hand\n", *words)
-    assert "typed-by-hand :" in shown
+    assert "To confirm, type the group id: typed-by-hand\r\n> " in shown
     assert code == 0
 
 

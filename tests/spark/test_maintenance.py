@@ -50,6 +50,6 @@ def test_decoding_continues_after_compaction_and_pruning(lake: SparkLake) -> Non
     assert all(not result.error for result in results.values()), results
     assert results["bronze/coordinator_records"].what == "compacted 2 files into 1"
     (pruned,) = maintenance.prune(path, KeepRules(None, (("bronze", 1),)), now=(NOON + timedelta(days=5)).timestamp())
-    assert pruned.what.startswith("6 rows before")
+    assert pruned.what.startswith("deleted 6 rows from before")
     append(lake, 6, 1)
     assert decode(lake) == {**before, "bronze/coordinator_records": 1, "silver/commits": 7}

@@ -11,7 +11,8 @@ deleted.
 | If the first key of a burst moves the focus, the next keys still go to the widget that had it before. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
 | A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
-| A second click or key that dismisses a screen removes the screen below. | `dismissal` |
+| A second click or key that dismisses a screen removes the screen below. | `ignored_input` |
+| A page key ends the program if it arrives before a list has a size. | `ignored_input` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
@@ -25,7 +26,7 @@ From kgtui, this package imports only `config`, `errors` and `output`.
 |---|---|
 | `terminal_driver` | a terminal driver that writes short frames and ignores invalid input |
 | `key_order` | sends keys to the right widget in the typed order |
-| `dismissal` | ignores the second dismissal of a screen |
+| `ignored_input` | ignores the second dismissal of a screen, and page keys in a list without a size |
 | `crash_message` | a short message in place of Textual's traceback |
 | `rendering` | cached styles, no second layout, strips without reference cycles |
 | `line_view` | a scroll view that changes its lines without another layout of the screen |

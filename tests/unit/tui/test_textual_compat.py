@@ -25,10 +25,10 @@ from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 from textual_plotext.plot import Plot
 
-from kgtui.tui.textual_compat import dismissal, rendering
+from kgtui.tui.textual_compat import ignored_input, rendering
 from kgtui.tui.textual_compat.line_view import LineView
 from kgtui.tui.textual_compat.plot_size import unlimited_plot
 
@@ -117,7 +117,7 @@ def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> N
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-# Dismissal of screens
+# Input at an unexpected moment
 
 
 async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
@@ -126,9 +126,30 @@ async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> No
         below, top = Screen[None](), Screen[None]()
         await app.push_screen(below)
         await app.push_screen(top)
-        await dismissal._textual_dismiss(top)
-        await dismissal._textual_dismiss(top)
-        assert app.screen is not below, "prevent_repeated_dismissal is no longer needed"
+        await ignored_input._textual_dismiss(top)
+        await ignored_input._textual_dismiss(top)
+        assert app.screen is not below, "the patch of Screen.dismiss is no longer needed"
+
+
+class EmptyListApp(App[None]):
+    """An app with a list of one option that has no height, like the list of a command palette that is still closed."""
+
+    CSS = "OptionList { height: 0; border: none; }"
+
+    def compose(self) -> ComposeResult:
+        yield OptionList("payments")
+
+
+async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() -> None:
+    app = EmptyListApp()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        options = app.query_one(OptionList)
+        options.highlighted = 0
+        with pytest.raises(KeyError):
+            ignored_input._textual_move_page(options, 1)
+        ignored_input._move_page(options, 1)
+        assert options.highlighted == 0
 
 
 # The order of keys

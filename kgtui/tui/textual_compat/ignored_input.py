@@ -1,0 +1,38 @@
+"""Ignore keys and clicks that arrive at a moment when Textual cannot handle them.
+
+In Textual 8.2.8, `Screen.dismiss` removes the screen at the top of the stack, even if it is called for another screen.
+If the user clicks the background of the command palette twice, the second click therefore removes the screen below the
+palette. A third click may find no screen at all and cause an exception.
+
+`OptionList`, which is also the list of the command palette, computes the lines of its options only when it has a size.
+A page key before the list has a size causes a `KeyError`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.await_complete import AwaitComplete
+from textual.screen import Screen
+from textual.widgets import OptionList
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_textual_dismiss = Screen.dismiss
+_textual_move_page: Callable[[OptionList, Any], None] = OptionList._move_page
+
+
+def ignore_input_that_textual_cannot_handle() -> None:
+    """Patch `Screen.dismiss` for screens that are no longer active, and the page keys of lists without a size."""
+    setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
+    setattr(OptionList, "_move_page", _move_page)  # noqa: B010
+
+
+def _dismiss(screen: Screen[Any], result: Any = None) -> AwaitComplete:
+    return _textual_dismiss(screen, result) if screen.is_active else AwaitComplete()
+
+
+def _move_page(options: OptionList, direction: Any) -> None:
+    if options.scrollable_content_region:
+        _textual_move_page(options, direction)
