@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui demo`."""
-    from kgtui.commands.parser import add_screen_options
+    from kgtui.commands.parser import add_ui_options
     from kgtui.simulator.options import add_arguments
 
     parser.add_argument("--no-tui", action="store_true", help="run the cluster only, and print its address")
     add_arguments(parser)
-    add_screen_options(parser, again=True)
+    add_ui_options(parser, again=True)
 
 
 def run(args: argparse.Namespace) -> int:

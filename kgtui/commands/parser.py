@@ -179,7 +179,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
         "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for a shell"
     )
     add_cluster_options(parser)
-    add_screen_options(parser)
+    add_ui_options(parser)
     # `prog` is given, because argparse would otherwise derive the name from the formatted usage, which is slow.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
@@ -191,11 +191,11 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     return parser
 
 
-def add_screen_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
     """Add the options of the terminal UI. For `again`, see `add_cluster_options`."""
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
-    group = parser.add_argument_group("screen")
+    group = parser.add_argument_group("terminal UI")
     text: Any = argparse.SUPPRESS if again else ""
     group.add_argument(
         "--filter", type=str, metavar="EXPR", default=text, help="show only groups that match the filter"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kgtui replay`."""
-    from kgtui.commands.parser import add_screen_options
+    from kgtui.commands.parser import add_ui_options
 
     parser.add_argument("lake", metavar="LAKE", help="a folder that kgtui record has written")
     parser.add_argument(
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="time in the recording: 2026-11-21T10:04:23Z, 10:04, or 15m for 15 min before the end",
     )
-    add_screen_options(parser, again=True)
+    add_ui_options(parser, again=True)
 
 
 def run(args: argparse.Namespace) -> int:

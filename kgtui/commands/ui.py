@@ -62,14 +62,14 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
     # The UI is imported in a thread while the groups are read, so that the first frame already shows groups.
-    screen = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
+    loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)
         session = await (opener.first() if demo is None else opener.demo(demo))
         if session.monitor is not None:
             session.monitor_task = asyncio.create_task(session.monitor.run(), name="monitor")
             stack.push_async_callback(_cancel, session.monitor_task)
-        code: int = await (await screen).run_async(session)
+        code: int = await (await loading).run_async(session)
         return code
 
 

@@ -267,7 +267,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "members",
-        "Number of members: 2+ at least, ..5 at most, 2..5 between, 0, or unknown (on the screen also >5 and <5).",
+        "Number of members: 2+ at least, ..5 at most, 2..5 between, 0, or unknown (in the terminal UI also >5 and <5).",
         "members:2+",
         needs=_DESCRIPTION,
         units=COUNT_UNITS,
@@ -327,7 +327,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     FlagKey(
         "marked",
-        "The group is marked on the screen.",
+        "The group is marked in the terminal UI.",
         "marked:no",
         ("yes", "no"),
         heading="marked:yes",
@@ -363,8 +363,8 @@ HELP: tuple[HelpRow, ...] = (
     ),
     HelpRow(
         '"a b"',
-        r"On the screen, quotes or \ protect blanks, commas and colons, and \x1b or \u202e stand for a character. In a "
-        "shell, use a regular expression with dots instead.",
+        r"In the terminal UI, quotes or \ protect blanks, commas and colons, and \x1b or \u202e stand for a character. "
+        "In a shell, use a regular expression with dots instead.",
         "/my.group/",
     ),
 )

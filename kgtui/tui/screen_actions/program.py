@@ -84,7 +84,7 @@ ACTIONS: tuple[Action, ...] = (
                    help="Search all commands and groups by name."),
     _ProgramAction(id="record", keys="R", shown_keys="R", name="Record", run=_toggle_recording,
                    unavailable=_why_recording_cannot_be_toggled,
-                   help="Record all groups into a folder while the screen is open, or stop recording."),
+                   help="Record all groups into a folder while the terminal UI is open, or stop recording."),
     _ProgramAction(id="cluster", keys="c", shown_keys="c", name="Cluster", run=_choose_cluster,
                    unavailable=_needs_other_cluster, exists=lambda session: session.open_cluster is not None,
                    help="Switch to another configured cluster."),
