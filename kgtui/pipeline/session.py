@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -147,9 +149,11 @@ def start(
         SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not respond.
     """
     requirements.check_pyspark()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     silence_py4j_logging()
     target = remote or master or "local[*]"
+    if target.startswith("local"):
+        # The workers of a cluster run python3 from their own PATH, because Python may have another path there.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
         requirements.check_connect_server(target)
@@ -230,11 +234,14 @@ def first_line(error: BaseException) -> str:
 
 
 def _ship_code(spark: SparkSession) -> None:
-    """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed."""
-    with tempfile.TemporaryDirectory(prefix="kgtui-") as folder:
-        archive = Path(folder) / "kgtui.zip"
-        pack_code(archive)
-        spark.addArtifacts(str(archive), pyfile=True)
+    """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed.
+
+    The file is deleted only when this process exits, because Spark reads it again for each new executor.
+    """
+    archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
+    atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
+    pack_code(archive)
+    spark.addArtifacts(str(archive), pyfile=True)
 
 
 def pack_code(archive: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.lake.schemas import GOLD
 from tests import jars
+from tests.spark.standalone_cluster import StandaloneCluster
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -32,7 +33,10 @@ class BackgroundRuns:
         folder: folder in which the lakes of all runs are created.
         recording: a lake with a recording. Every run works on a copy of it.
         records: folder of files with records, which every run reads.
-        connect_url: URL of the Spark Connect server for runs that are not killed. Killed runs start their own Spark.
+        connect_url: URL of the Spark Connect server for the last run of each series. Killed runs start their own Spark.
+
+    Attributes:
+        cluster_python_starts: how many times the worker of the cluster started its own `python3`.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -41,14 +45,15 @@ class BackgroundRuns:
         self._killed: dict[int, Future[tuple[list[Path], int]]] = {}
         self._uninterrupted: Future[Path] | None = None
         self._running: subprocess.Popen[str] | None = None
+        self.cluster_python_starts = 0
 
     def start(self, *kills: int) -> None:
-        """Start one run that is not killed, and one series of runs for each number in `kills`.
+        """Start one run on a standalone cluster, and one series of runs for each number in `kills`.
 
-        In a series, the pipeline is killed and started again as many times as the number says. The last run of the
-        series is not killed.
+        The run on the cluster is not killed. In a series, the pipeline is killed and started again as many times as the
+        number says. The last run of the series is not killed.
         """
-        self._uninterrupted = self._pool.submit(lambda: self._run_to_the_end(self._new_lake("uninterrupted")))
+        self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
@@ -76,20 +81,26 @@ class BackgroundRuns:
         for number in range(kills):
             # Runs with an even number use a Spark Connect server and are killed while they read records. Runs with an
             # odd number use no server and are killed while they compute gold tables.
-            steps, remote = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
-            if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *remote):
+            steps, target = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
+            if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
                 killed += 1
             else:  # the run ended before it was killed, so the lake is complete, and the next run needs a new lake
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
-        self._run_to_the_end(lakes[-1])
+        self._run_to_the_end(lakes[-1], self._connect_url)
         return lakes, killed
+
+    def _run_on_cluster(self) -> Path:
+        with StandaloneCluster(self._folder / "cluster") as cluster:
+            lake = self._run_to_the_end(self._new_lake("uninterrupted"), cluster.url)
+            self.cluster_python_starts = cluster.python_starts
+        return lake
 
     def _new_lake(self, name: str) -> Path:
         return shutil.copytree(self._recording, self._folder / name)
 
-    def _kill_after(self, step: str, seconds: float, lake: Path, *remote: str) -> bool:
+    def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
         """Kill a run and its JVM, `seconds` after it has begun `step`. Return False if the run ended before that."""
-        program = self._start_program(lake, *remote)
+        program = self._start_program(lake, *target)
         try:
             assert program.stdout is not None
             if any(line.startswith(step) for line in program.stdout):
@@ -102,8 +113,8 @@ class BackgroundRuns:
         finally:
             _kill(program)
 
-    def _run_to_the_end(self, lake: Path) -> Path:
-        program = self._start_program(lake, self._connect_url)
+    def _run_to_the_end(self, lake: Path, target: str) -> Path:
+        program = self._start_program(lake, target)
         try:
             output, _ = program.communicate(timeout=_TIMEOUT)
         finally:
@@ -111,14 +122,16 @@ class BackgroundRuns:
         assert output.endswith("done\n"), output
         return lake
 
-    def _start_program(self, lake: Path, *remote: str) -> subprocess.Popen[str]:
+    def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
+        # Other tests of this process may have set the Python of the executors.
+        environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         self._running = subprocess.Popen(
-            [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *remote],
+            [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *target],
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=os.environ | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
+            env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
         )
         os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # lowest priority, so that the tests are not slowed down
         return self._running

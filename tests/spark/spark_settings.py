@@ -42,10 +42,17 @@ LONG_LIVED = SMALL_JOBS | _java_options(
 )
 """Options of the session that all tests share."""
 
-SHORT_LIVED = SMALL_JOBS | _java_options(
-    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"
-)  # fmt: skip
+_SHORT_LIVED_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+SHORT_LIVED = SMALL_JOBS | _java_options(*_SHORT_LIVED_JVM)
 """Options for programs that run only briefly. The optimizing compiler is off, because it would not save time."""
+
+ON_CLUSTER = SHORT_LIVED | {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "700m",
+    "spark.executor.extraJavaOptions": " ".join(_SHORT_LIVED_JVM),
+}
+"""Options for a program that runs only briefly, and whose executors run on a `StandaloneCluster`."""
 
 CONNECT_SERVER = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",

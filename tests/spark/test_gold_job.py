@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.history import RecordingReader
-from kgtui.lake.schemas import FORECAST, GOLD, HEALTH, LAG
+from kgtui.lake.schemas import COMMITS, FORECAST, GOLD, HEALTH, LAG
 from kgtui.model.offsets import lags
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.sample_data import GROUPS, RETENTION, Cluster, record
@@ -22,9 +22,18 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.spark.background_runs import BackgroundRuns
+
 
 def sorted_rows(rows: DataFrame) -> list[tuple[object, ...]]:
     return sorted(map(tuple, rows.collect()), key=repr)
+
+
+def test_pipeline_runs_on_a_cluster_whose_python_has_another_path(
+    uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
+) -> None:
+    assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"
+    assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
 
 def test_gold_lag_equals_the_recorded_lag(uninterrupted_lake: SparkLake) -> None:

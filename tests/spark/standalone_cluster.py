@@ -1,0 +1,98 @@
+"""Start a standalone Spark cluster on the loopback interface: a master process and a worker process."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pyspark
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_TIMEOUT = 120.0
+"""Maximum time, in seconds, until the master listens and until the worker has registered."""
+
+
+class StandaloneCluster:
+    """A Spark master and a worker with two cores. Use it as a context manager.
+
+    The worker's `python3` is a script in `folder`, so its path differs from the driver's Python. The script appends a
+    line to the file `python-starts` whenever it runs, and then starts the Python of the tests.
+
+    Attributes:
+        url: `spark://127.0.0.1:PORT`, the value of `--master`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.url = ""
+
+    @property
+    def python_starts(self) -> int:
+        """How many times the worker has started its own `python3`."""
+        log = self._folder / "python-starts"
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+    def __enter__(self) -> Self:
+        script = self._folder / "bin" / "python3"
+        script.parent.mkdir(parents=True)
+        script.write_text(f"#!/bin/sh\necho start >> '{self._folder}/python-starts'\nexec '{sys.executable}' \"$@\"\n")
+        script.chmod(0o755)
+        ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        try:
+            found = self._start("master.Master", *ports, ready=r"Starting Spark master at (spark://\S+)")
+            self.url = found[1]
+            work = ("--cores", "2", "--memory", "1g", "--work-dir", str(self._folder / "work"))
+            self._start("worker.Worker", *ports, *work, self.url, ready="Successfully registered with master")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker, which stops its executors, and then the master."""
+        for process in reversed(self._processes):
+            process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+
+    def _start(self, main: str, *words: str, ready: str) -> re.Match[str]:
+        """Start a daemon of Spark, and return the match of `ready` in its log. Raises `TimeoutError`."""
+        log = self._folder / f"{main}.log"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+        environment |= {
+            "PATH": f"{self._folder / 'bin'}:{os.environ['PATH']}",
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+        }
+        spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [spark_class, f"org.apache.spark.deploy.{main}", *words],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+            )
+        self._processes.append(process)
+        deadline = time.monotonic() + _TIMEOUT
+        while time.monotonic() < deadline and process.poll() is None:
+            if found := re.search(ready, log.read_text(errors="replace")):
+                return found
+            time.sleep(0.2)
+        raise TimeoutError(f"{main} is not ready:\n{log.read_text(errors='replace')}")
