@@ -20,9 +20,10 @@ Node ids begin at 1. The members and offsets of a group are not stored, because 
 time. These scenarios exist:
 
 - `company` has groups of every type, healthy and unhealthy.
-- `wild` adds groups on which Kafka's own tools fail: malformed member data, and commits on deleted topics.
+- `wild` adds groups on which Kafka's own tools fail, because their member data is malformed or because they have offset
+  commits for deleted topics.
 - `plain` has no groups of its own, only the generated groups that the option `groups` adds.
-- `empty` has the topics of the company without groups.
+- `empty` has the topics of `company`, but no groups.
 
 | module | contents |
 |---|---|
@@ -32,7 +33,7 @@ time. These scenarios exist:
 | `options` | options of a cluster, and their command line arguments |
 | `cluster_state` | clock, brokers, topics, groups, leaders and coordinators, without sockets |
 | `broker_server` | the port and connections of one broker |
-| `handlers` | respond to requests, one module per subject |
+| `handlers` | the functions that respond to requests, one module per subject |
 | `releases` | API versions and features of each Kafka release |
 | `faults` | injects faults: broken brokers, missing permissions, error codes |
 | `topics` | topics, with log offsets computed from the time |
@@ -40,7 +41,7 @@ time. These scenarios exist:
 | `membership` | the members of a group at a given time |
 | `commit_patterns` | which offsets a group has committed at a given time |
 | `generated_groups` | large numbers of groups that take a few bytes each |
-| `hashing` | derives ids, hosts and numbers from names, the same in every process |
+| `hashing` | derives ids, hosts and numbers from names, with the same result in every process |
 | `scenarios` | TOML files with topics and groups, and their loader |
 | `demo_history` | topics, groups and incidents of the demo recording, which covers several days |
 """
@@ -71,9 +72,9 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a name of this package on first access.
+    """Import a public name of this package when it is first used.
 
-    A program that only calls `spawn` to start a cluster in a child process does not load the modules of the cluster.
+    A program that only calls `spawn` to start a cluster in a child process thus never loads the modules of the cluster.
     """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -181,7 +181,10 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a damaged copy of a response without its frame length. `DAMAGES` documents the kinds of damage."""
+    """Return a copy of `response` with the damage `kind`, which is documented at `DAMAGES`.
+
+    `response` begins with the correlation id, not with the length of the frame. `key` is its API key.
+    """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
         return response[: max(head, len(response) // 2)]
@@ -189,8 +192,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # Replace the length of the first array. In most responses the array follows the throttle time (4 bytes), and in
-    # ListGroups responses it follows the throttle time and the error code (6 bytes).
+    # Overwrite the length of the first array with a huge one. Most responses have only the throttle time (4 bytes)
+    # before the array, and ListGroups responses have the throttle time and the error code (6 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -31,7 +31,7 @@ class SimulatorError(KgtuiError):
 
 
 class SimulatorProcess:
-    """A cluster in a child process; the context manager stops it.
+    """A cluster in a child process. If it is used as a context manager, the process is stopped at the end of the block.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
@@ -75,7 +75,8 @@ class SimulatorProcess:
         `stats`.
 
         Raises:
-            SimulatorError: the command was rejected, or the process has ended.
+            SimulatorError: the command was rejected, its result did not arrive within `timeout` seconds, or the process
+                has ended.
         """
         with self._lock:
             try:
@@ -130,7 +131,7 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: the cluster did not start within `timeout` seconds; the message has the reason.
+        SimulatorError: the cluster did not start within `timeout` seconds; the message says why.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])

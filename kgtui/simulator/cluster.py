@@ -139,9 +139,10 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Regularly apply the state changes of generated groups that are due.
+        """Apply the state changes of generated groups that are due, every `TICK` seconds.
 
-        Without this, the first request after a quiet period would block the event loop until all changes are applied.
+        Otherwise, the first request after a quiet period would have to apply all changes, and would block the event
+        loop.
         """
         while True:
             await asyncio.sleep(TICK)

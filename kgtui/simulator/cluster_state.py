@@ -270,9 +270,10 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of the coordinator of a group, or -1 if there is no coordinator. The group need not exist.
+        """Return the node id of the coordinator of a group, or -1 if no broker can be its coordinator.
 
-        If the brokers run different releases, the coordinator is a broker that supports the type of the group.
+        The group need not exist. If the brokers run different releases, the coordinator is a broker that supports the
+        type of the group.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
@@ -285,7 +286,7 @@ class ClusterState:
         return -1
 
     def delete_group(self, name: str) -> int:
-        """Delete a group of any type if DeleteGroups would delete it, and return the error code of the response.
+        """Delete a group of any type, as DeleteGroups does, and return the error code of the response.
 
         The code is 0 if the group was deleted, 68 (NON_EMPTY_GROUP) or 69 (GROUP_ID_NOT_FOUND).
         """

@@ -20,14 +20,14 @@ COMMIT_INTERVAL = 5.0
 """Time between two commits, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Threshold in seconds. A `Steady` pattern varies its delay with time if its `delay` is at least this long."""
+"""Shortest `delay` that a `Steady` pattern varies from commit to commit, in seconds. A shorter one is constant."""
 
 
 class CommitPattern(Protocol):
-    """One way to read a topic and commit offsets."""
+    """How a group reads a topic and commits offsets for it."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the offset that is committed at `t`, per partition; None where there is no commit."""
+        """Return the committed offset of each partition at the time `t`, or None for a partition without a commit."""
 
 
 def last_commit(t: float) -> float:
@@ -63,7 +63,7 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """The group starts with a backlog of records in each partition, reads it within `seconds`, and then keeps up."""
+    """The group starts with `backlog` unread records per partition, reads them in `seconds` seconds, then keeps up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
@@ -92,7 +92,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """The group commits once, at the start of the cluster, and never again. It is then `behind` records behind."""
+    """The group commits once, at the start of the cluster, `behind` records behind the log end, and never again."""
 
     behind: int = 5_000
 

@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from kgtui.simulator.cluster_state import ClusterState
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
-"""Ways to damage a response, in this order: the body is truncated, the connection is closed in the middle of the
-response, a length in the body is far too large, the body is random bytes, or the correlation id belongs to another
-request."""
+"""The kinds of damage that a response can have.
+
+- `truncated`: the body ends too early.
+- `cut`: the connection is closed in the middle of the response.
+- `length`: the length of an array in the body is far too large.
+- `garbage`: the body consists of random bytes.
+- `correlation`: the correlation id belongs to another request.
+"""
 
 
 @dataclass(slots=True)
@@ -24,10 +29,10 @@ class BrokerFaults:
 
     Attributes:
         black_hole: whether the broker accepts requests without ever responding.
-        latency: seconds before each response.
-        slow: API key → additional seconds before each response of that API.
+        latency: seconds by which each response is delayed.
+        slow: API key → additional seconds by which each response of that API is delayed.
         throttle_ms: throttle time that the broker reports in each response; it pauses the connection for this time.
-        loading: time at which the broker stops reporting that it is loading its groups, in seconds since the start of
+        loading: time until which the broker reports that it is loading its groups, in seconds since the start of
             the cluster, or None if it is not loading.
         damage: the kinds of damage of the next responses, in order.
         responds: an event that is set while the broker is not a black hole.
@@ -72,7 +77,10 @@ class Faults:
         stop: Callable[[int], Awaitable[None]],
         start: Callable[[int], Awaitable[None]],
     ) -> None:
-        """Set the functions that close the connections of a broker, stop its server and start it again."""
+        """Set the functions that close the connections of a broker, stop its server and start it again.
+
+        Each function takes the node id of the broker.
+        """
         self._cut, self._stop, self._start = cut, stop, start
 
     def broker(self, node: int) -> BrokerFaults:
@@ -141,7 +149,7 @@ class Faults:
             await self._start(node)
             self._state.set_alive(node, True)
 
-    # Methods that move coordinators, and let them load their groups.
+    # Methods that move coordinators, or make them report that they are loading their groups.
 
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
@@ -195,7 +203,7 @@ class Faults:
     # Methods that put error codes into responses.
 
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
-        """Make the next `times` responses of an API return an error code.
+        """Put an error code into the next `times` responses of an API.
 
         Depending on the API, the code is at the top level of the response, or repeated for each requested item.
         """
@@ -207,7 +215,7 @@ class Faults:
         return codes.pop(0) if codes else 0
 
     def clear(self) -> None:
-        """End all faults. This neither restarts killed brokers nor moves coordinators back."""
+        """End all faults. Killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
             faults.latency, faults.throttle_ms, faults.loading = 0.0, 0, None

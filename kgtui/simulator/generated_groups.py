@@ -101,7 +101,7 @@ class GeneratedGroups:
     """All generated groups, stored as columns.
 
     Attributes:
-        names: group ids; a deleted group keeps its index until a new group takes it.
+        names: group ids. The id of a deleted group stays in the list until a new group takes its index.
         index: index of each existing group, by group id.
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
@@ -112,7 +112,8 @@ class GeneratedGroups:
         position: per group, its position in the array of `by_partition` that contains it.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
-        changed: one set per `ListGroupsRowCache`. When a group changes, its index is added to every set.
+        changed: one set per cache of encoded rows (`ListGroupsRowCache`). When a group changes, its index is added to
+            every set, so that each cache encodes the row of the group again.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
@@ -170,7 +171,7 @@ class GeneratedGroups:
         return index
 
     def _reuse(self, index: int, name: str, kind: int, state: int) -> int:
-        """Replace the deleted group at `index` by a new group in the same partition of `__consumer_offsets`."""
+        """Replace the deleted group at `index` with a new group in the same partition of `__consumer_offsets`."""
         self.names[index] = name
         self.index[name] = index
         self.kinds[index], self.states[index], self.membership_changes[index] = kind, state, 0

@@ -145,7 +145,7 @@ class Control:
         return command, fields
 
     def _stats(self) -> dict[str, Any]:
-        """Return how many requests and connections there were so far, and the time of the cluster."""
+        """Return requests received and connections open per broker, requests per API, and the time of the cluster."""
         simulator = self._simulator
         return {
             "requests": {str(node): server.requests for node, server in simulator.servers.items()},

@@ -35,7 +35,7 @@ class Topic:
         base: log end of partition 0 at time 0.
         kept: number of records per partition that retention keeps.
         swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
-        internal: whether Kafka calls the topic internal.
+        internal: whether Metadata responses mark the topic as internal.
         configs: names and values of configs that differ from the defaults of the broker.
         seed: the topic id is derived from this seed and the name.
     """
@@ -144,6 +144,9 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the number that one sine wave of the traffic adds to the result of `flow`; it may be negative."""
+        """Return the number, possibly negative, that one sine wave of the traffic adds to the result of `flow` at `t`.
+
+        The wave has an amplitude of `height` and a maximum at the time `peak`.
+        """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

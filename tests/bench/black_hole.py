@@ -80,7 +80,12 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call in milliseconds, for the healthy cluster and for the second cluster."""
+    """Return the duration of each call in milliseconds, for the healthy cluster and for the second cluster.
+
+    Args:
+        seeds: bootstrap addresses of the healthy cluster, and of the second cluster.
+        calls: minimum number of measured calls per cluster.
+    """
     milliseconds: tuple[list[float], list[float]] = ([], [])
     options = PoolOptions(connect_timeout=1.0)
     async with Pool(seeds[0], options=options) as healthy, Pool(seeds[1], options=options) as silent:
@@ -109,7 +114,10 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of calls to the second cluster. The reference is the healthy cluster."""
+    """Yield the median and the 99th percentile of the duration of calls to the second cluster.
+
+    The reference is the same percentile of calls to the healthy cluster.
+    """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):
         yield Figure(

@@ -1,4 +1,4 @@
-"""Clusters with live groups, and with Empty groups of every type that tests can delete."""
+"""Clusters with live groups, which have members, and with Empty groups of every type, which tests may delete."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def deletion_clusters(
 ) -> AsyncIterator[DeletionCluster]:
     """Yield the cluster that a fixture parameter names.
 
-    With `with_deletable`, the cluster has an Empty group of every type that it supports.
+    The cluster has live groups. With `with_deletable`, it also has an Empty group of every type that it supports.
     """
     if param in REAL:
         live: Live = checked(request, REAL[param])

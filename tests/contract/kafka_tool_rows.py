@@ -1,6 +1,6 @@
 """Format groups from kgtui's Python API, or from the JSON of `kgtui show`, as Kafka's tools would print them.
 
-A row has the columns of all tools. If a tool prints `-` for a value, the value in the row is `-`, too.
+Each row has the columns of all tools. A value that a tool prints as `-` is also `-` in the row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ToolRows:
 
 
 def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
-    """Return the rows for the result of `read_in_full`."""
+    """Return the rows for `read`, which is the result of `read_in_full`."""
     tool_rows = ToolRows()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address

@@ -64,7 +64,7 @@ async def test_a_silent_broker_affects_only_its_own_groups() -> None:
         assert {fault.name for fault in described.faults} == {"NO_ANSWER"}
 
 
-async def test_the_error_for_an_unreachable_cluster_names_all_attempts() -> None:
+async def test_the_error_for_an_unreachable_cluster_names_each_broker_that_was_tried() -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
@@ -99,7 +99,7 @@ async def test_requests_are_repeated_while_a_coordinator_is_loading() -> None:
         assert (await listing).faults == ()
 
 
-async def test_a_coordinator_that_keeps_loading_is_reported() -> None:
+async def test_a_coordinator_that_never_finishes_loading_is_reported_as_an_error() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -135,7 +135,7 @@ async def test_only_the_forbidden_group_has_an_authorization_error() -> None:
         assert outcome.fault.code == 30
 
 
-async def test_a_forbidden_topic_hides_the_description_of_the_group() -> None:
+async def test_a_group_that_reads_a_forbidden_topic_is_not_described() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_topics(["payments.settled"])
         answer = await admin.describe_groups(["payments.ledger"])
@@ -155,7 +155,7 @@ async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-async def test_a_poll_succeeds_after_a_damaged_response(kind: str) -> None:
+async def test_a_damaged_response_fails_one_poll_but_not_the_next(kind: str) -> None:
     async with cluster(brokers=1) as (simulator, admin):
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
@@ -201,7 +201,7 @@ async def test_a_delete_is_sent_to_the_new_coordinator() -> None:
         assert simulator.state.find(group) is None
 
 
-async def test_a_delete_rejected_by_the_broker_is_not_uncertain() -> None:
+async def test_the_outcome_of_a_delete_that_the_broker_rejects_is_certain() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         group = coordinated_by(simulator, 1, "Empty")[0]
         simulator.faults.fail(DELETE_GROUPS.key, 87)

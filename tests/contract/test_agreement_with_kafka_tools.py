@@ -46,7 +46,7 @@ class Reports:
 
     Attributes:
         tables: command line, without the broker address → rows that Kafka's tool printed.
-        listed: the entry of each group in kgtui's list.
+        listed: group id → the entry of the group in kgtui's list.
         ours: the groups that kgtui read, formatted as Kafka's tools would print them.
     """
 
@@ -173,7 +173,9 @@ def test_kgtui_and_kafkas_tools_report_equal_offsets(reports: Reports) -> None:
             assert row == {title: ours[title] for title in row}, words
 
 
-def test_show_agrees_with_the_python_api(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_show_prints_the_same_values_as_the_python_api(
+    reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     shown = run_json(["show", "--format", "json", *reports.listed], reports, capfdbinary)
     ours = kafka_tool_rows.from_json(shown["groups"], shown["cluster"])
     assert ours.states == reports.ours.states
@@ -183,7 +185,9 @@ def test_show_agrees_with_the_python_api(reports: Reports, capfdbinary: pytest.C
     assert kinds == {group: (row.type, row.protocol) for group, row in reports.listed.items()}
 
 
-def test_ls_prints_the_total_lag_of_kafkas_tools(reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_ls_prints_the_sum_of_the_lags_that_kafkas_tools_print(
+    reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     listed = {
         row["group"]: row
         for row in run_json(["ls", "--format", "json", "--lag", "--members"], reports, capfdbinary)["groups"]
@@ -231,7 +235,7 @@ async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Clust
     assert lag_reasons == {0: (None, "no commit"), 1: (None, "no commit")}
 
 
-def test_connect_workers_agree_with_their_rest_interface(reports: Reports) -> None:
+def test_kgtui_reports_the_same_connect_tasks_as_the_rest_interface(reports: Reports) -> None:
     """Kafka's tools reject Connect groups, so kgtui is compared with the REST interface of the worker."""
     (member,) = reports.read.descriptions["connect-cluster"].members or ()
     worker = member.connect

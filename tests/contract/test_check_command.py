@@ -46,7 +46,12 @@ class WritingClock(Clock):
 async def checked(
     bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, clock: Clock | None = None
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Run `kgtui check`; return the exit code and the JSON of each group."""
+    """Run `kgtui check` on the groups that match `expr`; return the exit code, and group id → JSON of the group.
+
+    Args:
+        watching: settings of the assessment, such as the expected commit interval.
+        clock: clock that waits between two reads; by default the real clock.
+    """
     args = parse_args(["check", "--all", "--format", "json"])
     args.seconds, args.interval = READS * EVERY, EVERY
     capfd.readouterr()
@@ -83,7 +88,7 @@ async def test_groups_are_assessed_by_their_commits_during_the_check(
     assert groups["check-fine"]["time_lag"] == {"seconds": 0.0, "at_least": False}
 
 
-async def test_live_groups_of_every_type_are_checked_without_faults(
+async def test_check_assesses_live_groups_of_every_type_without_errors(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """No live group commits during the check, so groups with lag are reported as stopped and all other groups as OK."""

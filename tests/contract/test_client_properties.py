@@ -85,7 +85,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
-    """Run the Java class `Ask`, which calls Kafka's own classes; return the words of each line that it prints."""
+    """Run the Java program `PROGRAM`, which calls Kafka's own classes; return the words of each line that it prints."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
@@ -120,7 +120,7 @@ def test_every_property_of_kafkas_clients_is_recognized(kafka_says: list[list[st
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_jaas_configurations_are_parsed_like_in_kafka(kafka_says: list[list[str]], line: str) -> None:
+def test_kgtui_parses_jaas_configurations_as_kafka_does(kafka_says: list[list[str]], line: str) -> None:
     (theirs,) = [words[2:] for words in kafka_says if words[0] == "jaas" and words[1] == encoded(line)]
     if theirs == ["refused"]:
         with pytest.raises(ConfigError):

@@ -53,7 +53,7 @@ def written(live: Live) -> Written:
     return Written(live, raw, records, kafka_coordinator.read((one.key or b"", one.value) for one in raw))
 
 
-def test_every_record_is_decoded_like_in_kafka(written: Written) -> None:
+def test_every_record_is_decoded_as_kafka_decodes_it(written: Written) -> None:
     assert len(written.records) == len(written.raw) == len(written.kafkas) > 100
     for raw, record, read in zip(written.raw, written.records, written.kafkas, strict=True):
         assert as_json(record) == read.json, (raw, read.error)
@@ -114,7 +114,7 @@ def test_classic_members_of_consumer_groups_are_decoded(written: Written) -> Non
     assert {s and s.topics for s in subscriptions} == {("orders",)}
 
 
-def test_commits_of_aborted_transactions_are_left_out(written: Written) -> None:
+def test_reading_the_offsets_topic_skips_commits_of_aborted_transactions(written: Written) -> None:
     def offsets(records: list[TopicRecord]) -> list[int]:
         read = [decode(one.key, one.value) for one in records]
         found = [r for r in read if isinstance(r, CoordinatorRecord) and r.group == "transactional"]

@@ -53,7 +53,9 @@ async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[Deleti
         yield deletion_cluster
 
 
-async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCluster, folder: StateFolder) -> None:
+async def test_deleting_an_empty_group_works_for_every_type(
+    with_deletable: DeletionCluster, folder: StateFolder
+) -> None:
     """Groups of every type are backed up and deleted, and their deletion is verified. No other group is deleted."""
     admin, deletable = with_deletable.admin, with_deletable.deletable
     before = set((await admin.list_groups()).rows)
@@ -79,7 +81,7 @@ async def test_empty_groups_of_every_type_are_deleted(with_deletable: DeletionCl
     assert await unfinished(admin, folder) == ()
 
 
-async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+async def test_deleting_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
     """The reason names the state and the members, and says what to do. No request is sent and no file is written."""
     live = {group.id: group for group in deletion_cluster.live}
     planned = await plan(deletion_cluster.admin, [*live, "no-such-group"])
@@ -96,7 +98,9 @@ async def test_live_groups_are_refused(deletion_cluster: DeletionCluster, folder
     assert {states[group] for group in live} == {"Stable"}
 
 
-async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+async def test_deleting_a_group_that_became_active_is_refused(
+    deletion_cluster: DeletionCluster, folder: StateFolder
+) -> None:
     """A member joins after the plan was made and before it is executed. The group and its offsets are not deleted."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
@@ -113,7 +117,7 @@ async def test_a_group_that_became_active_is_refused(deletion_cluster: DeletionC
     ).exit_code == 0
 
 
-async def test_a_group_deleted_by_somebody_else_is_reported_as_gone(
+async def test_deleting_a_group_that_was_already_deleted_reports_it_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
     """If somebody else deletes the group before the plan is executed, its status is GONE and not DELETED."""
@@ -209,7 +213,7 @@ def environment(folder: StateFolder) -> dict[str, str]:
 
 
 async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int, str, str]:
-    """Run kgtui in a child process; return the exit code, stdout and stderr."""
+    """Run kgtui in a child process with `typed` on stdin; return the exit code, stdout and stderr."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "kgtui", *words,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -220,7 +224,7 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
     return process.returncode, out.decode(), errors.decode()
 
 
-async def test_the_command_deletes_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
+async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
     """`--dry-run`, or `--expect` with a wrong number, deletes nothing. With the right number, the groups are deleted.
 
     The deletion is in the audit log.
@@ -260,7 +264,7 @@ async def test_a_delete_is_confirmed_by_typing_the_group_id(newest: DeletionClus
 
 
 def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]:
-    """Run kgtui on a pseudo-terminal; return the exit code and the output."""
+    """Run kgtui on a pseudo-terminal, and type `typed`; return the exit code and the output."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words],
@@ -281,7 +285,7 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
     return process.wait(60), shown.decode()
 
 
-async def test_the_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
+async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
     """The exit code is 4, and a reason is printed. In read-only mode, kgtui refuses even before it reads the groups."""
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")
@@ -293,7 +297,7 @@ async def test_the_command_refuses_live_groups(newest: DeletionCluster, folder: 
     assert "read-only" in errors
 
 
-async def test_a_missing_delete_permission_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
+async def test_a_delete_without_the_required_acl_is_refused(secure_broker: Secure, folder: StateFolder) -> None:
     """If the principal lacks the DELETE permission, no request is sent, and the reason names the missing ACL."""
     properties = _properties(secure_broker.command_config("viewer"))
     async with connect([secure_broker.sasl], properties) as admin:
@@ -320,8 +324,10 @@ async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, fo
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_the_plan_warns_of_offsets_in_forbidden_topics(secure_broker: Secure) -> None:
-    """The broker leaves out a topic of another team without an error, and the plan warns that this is possible."""
+async def test_the_plan_warns_that_offsets_of_forbidden_topics_may_be_missing(secure_broker: Secure) -> None:
+    """The broker omits the offsets of another team's topic without an error, so the plan warns that some may be
+    missing.
+    """
     properties = _properties(secure_broker.command_config("team"))
     async with connect([secure_broker.sasl], properties) as admin:
         (line,) = (await plan(admin, ["team-a-and-b"])).allowed
@@ -335,7 +341,7 @@ def _properties(path: Path) -> dict[str, str]:
     return dict(read_properties(path))
 
 
-async def test_kafkas_tool_restores_offsets_from_the_csv(live: Live, folder: StateFolder) -> None:
+async def test_kafkas_tool_restores_offsets_from_the_csv_backup(live: Live, folder: StateFolder) -> None:
     """`kafka-consumer-groups --reset-offsets --from-file` restores exactly the deleted offsets."""
     offsets = {("orders", 0): 11, ("orders", 2): 33, ("trimmed", 0): 60}
     cluster: Cluster = live.cluster

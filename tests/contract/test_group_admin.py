@@ -49,11 +49,11 @@ async def test_lists_can_be_filtered_by_type_state_and_protocol(target: TargetCl
         assert (group.id in of_protocol) == (group.protocol in {"connect", "sr"}), group.id
 
 
-async def test_an_unknown_type_or_state_matches_nothing(target: TargetCluster) -> None:
+async def test_filtering_by_an_unknown_type_or_state_lists_no_groups(target: TargetCluster) -> None:
     assert (await target.admin.list_groups(types=["swarm"])).rows == {}
 
 
-async def test_a_listing_feed_reports_all_groups_and_then_changes(target: TargetCluster) -> None:
+async def test_a_listing_feed_reports_all_groups_and_then_only_changes(target: TargetCluster) -> None:
     cluster = await target.admin.cluster()
     feeds = [target.admin.listing_feed(node) for node in cluster.brokers]
     listed: dict[str, Listing] = {}
@@ -155,7 +155,7 @@ async def test_share_and_streams_members_are_described(target: TargetCluster) ->
                 assert found.topology is not None
 
 
-async def test_groups_that_do_not_exist_are_not_found(target: TargetCluster) -> None:
+async def test_describing_a_group_that_does_not_exist_returns_not_found(target: TargetCluster) -> None:
     answer = await target.admin.describe_groups(["nope", target.groups["classic"].id])
     (fault,) = answer.faults
     assert (fault.name, fault.code, fault.group) == ("GROUP_ID_NOT_FOUND", 69, "nope")
@@ -195,7 +195,7 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
         assert {tp: found.get(tp) for tp in group.log_end} == group.lags, group.id
 
 
-async def test_deleted_topics_and_lost_unread_records_are_reported(target: TargetCluster) -> None:
+async def test_deleted_topics_and_unread_records_deleted_by_retention_are_reported(target: TargetCluster) -> None:
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}

@@ -133,7 +133,9 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
     assert sorted(ours.partition(b"\n")[2].split(b"\n")) == sorted(rows.split(b"\n"))
 
 
-def test_every_filter_prints_the_rows_of_kafkas_tool(live: Live, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_each_filter_option_prints_the_same_rows_as_kafkas_tool(
+    live: Live, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """The rows are equal byte by byte, but may be in another order. The groups have all types and unusual ids."""
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
     theirs = run_java(command_lines)
@@ -164,7 +166,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         assert b"\tat " not in ours.err
 
 
-def test_unusual_options_are_accepted_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_both_tools_accept_the_same_unusual_options(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The server does not exist. If both tools accept the options, both try to connect and report the failure."""
     command_lines = [("--bootstrap-server", NOWHERE, *words) for words in ODD]
     for words, expected in zip(command_lines, run_java(command_lines), strict=True):
@@ -186,7 +188,7 @@ def test_the_usage_lists_the_options_of_kafkas_tool(capfdbinary: pytest.CaptureF
     assert tables[0][:2] == tables[1][:2]
 
 
-def test_json_has_every_group_with_its_type(live: Live) -> None:
+def test_json_output_contains_every_group_with_its_type(live: Live) -> None:
     ours = run_ours(("--bootstrap-server", live.bootstrap, "--list", "--format", "json"))
     found = json.loads(ours.out)
     assert found["version"] == 1
@@ -197,7 +199,7 @@ def test_json_has_every_group_with_its_type(live: Live) -> None:
             assert listed[group.id] == group_type
 
 
-def test_repeated_protocols_fail_after_listing(broker_431: Cluster) -> None:
+def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster) -> None:
     """If `--protocol` is repeated, both tools list the groups first and fail only then."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     (theirs,) = run_java([words])

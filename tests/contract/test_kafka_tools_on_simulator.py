@@ -60,7 +60,7 @@ def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4
 
 
 def column(output: str, number: int = 0) -> list[str]:
-    """Return one column of a table without its header."""
+    """Return the cells of column `number` of a table, counted from 0, without the header."""
     rows = [line.split() for line in output.splitlines() if line.strip()]
     return [row[number] for row in rows if row[0] != "GROUP"]
 
@@ -130,7 +130,7 @@ def test_streams_groups_are_described(cluster: SimulatorProcess) -> None:
     assert "NotReady" in column(states, 1)
 
 
-def test_the_tools_delete_only_empty_groups() -> None:
+def test_kafkas_tools_delete_only_empty_groups() -> None:
     with start() as cluster:
         names = ("[/red]", "a[b]c", "test-group", "payments.settle", "nope")
         output = run(cluster, "consumer", "--delete", *(part for name in names for part in ("--group", name)))
@@ -145,7 +145,7 @@ def test_the_tools_delete_only_empty_groups() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.8", "3.9", "3.9,4.4"])
-def test_newer_tools_work_on_older_brokers(version: str) -> None:
+def test_newer_kafka_tools_work_on_older_simulated_brokers(version: str) -> None:
     with start(version) as cluster:
         listed = run(cluster, "consumer", "--list")
         assert "payments.settle" in listed.split()
@@ -153,7 +153,7 @@ def test_newer_tools_work_on_older_brokers(version: str) -> None:
         assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 12
 
 
-def test_older_tools_work_on_the_newest_broker(cluster: SimulatorProcess) -> None:
+def test_older_kafka_tools_work_on_the_newest_simulated_broker(cluster: SimulatorProcess) -> None:
     listed = run(cluster, "consumer", "--list", version="3.9.2")
     assert {"payments.settle", "payments.ledger"} <= set(listed.split())
     output = run(cluster, "consumer", "--describe", "--group", "payments.settle", "--members", version="3.9.2")

@@ -1,4 +1,4 @@
-"""One of three real brokers is killed: the lag is complete again soon after its partitions have new leaders."""
+"""After one of three real brokers is killed, the lag is complete again soon after its partitions have new leaders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 PARTITIONS, RECORDS, COMMITTED = 6, 10, 3
 COMPLETE_WITHIN = 5.0
-"""Maximum time from the election of new leaders until the lag of a group that is read every second is complete."""
+"""Maximum time from the election of new leaders until the lag of the group is complete, in seconds.
+
+The group is read every second.
+"""
 
 
 def test_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
@@ -62,7 +65,7 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 
 
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
-    """Read the lag of the group as a poll of the screen does.
+    """Read the lag of the group in the same way as a poll of the terminal UI.
 
     Return the lag, and the number of partitions whose lag is unknown.
     """

@@ -59,7 +59,7 @@ async def test_a_client_logs_in_with_its_certificate(secure_broker: Secure) -> N
 
 
 @pytest.mark.broker
-async def test_a_certificate_can_be_part_of_the_properties(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_certificate_inside_a_property(secure_broker: Secure) -> None:
     """A property can contain a certificate in PEM format (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
@@ -146,7 +146,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
 
 
 @pytest.mark.broker
-async def test_a_missing_key_store_is_reported_with_its_property(secure_broker: Secure) -> None:
+async def test_a_missing_key_store_file_is_reported_with_the_property_that_names_it(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

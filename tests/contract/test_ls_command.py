@@ -50,7 +50,7 @@ def test_show_has_all_details_of_each_group(live: Live, capfd: pytest.CaptureFix
         assert {key: lags.get(key) for key in group.lags} == group.lags
 
 
-def test_filters_apply_to_every_group_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_with_a_type_filter_lists_every_group_of_the_type(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group_type in {group.type for group in live.groups.values()}:
         found = run(capfd, "ls", f"type:{group_type}", "--bootstrap-server", live.bootstrap)
         listed = {row["group"] for row in found["groups"]}

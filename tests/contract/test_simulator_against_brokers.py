@@ -242,7 +242,7 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a row of ApiVersions, limited to the versions that both the broker and the tables of kgtui support."""
+    """Return a row of an ApiVersions response with its version range limited to `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 

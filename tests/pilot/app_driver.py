@@ -51,13 +51,16 @@ HOSTILE = (
 
 
 def sample_snapshot(**fields: Any) -> Snapshot:
-    """Return a snapshot of ten groups of all types. Members and offsets are known only for `payments.settle`."""
+    """Return a snapshot of ten groups of all types. Members and offsets are known only for `payments.settle`.
+
+    `fields` are arguments of `snapshot_of`.
+    """
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
     return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
 
 
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
-    """Return a session on a scripted monitor, with a fixed clock and time zone."""
+    """Return a session on a scripted monitor, with a fixed clock and time zone. `fields` are arguments of `Session`."""
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
     return Session(Target("prod-eu", "broker-1:9092"), monitor, **fields)
 

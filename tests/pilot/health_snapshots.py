@@ -1,4 +1,4 @@
-"""Snapshots in which the health of groups is known, for tests of the screen."""
+"""Snapshots in which the health of groups is known, for tests of the terminal UI."""
 
 from __future__ import annotations
 

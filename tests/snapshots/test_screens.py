@@ -35,7 +35,7 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that waits for the tree, presses keys, waits until the screen is drawn, and stops blinking."""
+    """Return a function that waits for the tree, presses keys, stops blinking cursors, and waits for the screen."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -52,7 +52,11 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
-    """Return a function that shows a cluster in the app, presses keys, and compares the screen with a stored image."""
+    """Return a function that shows a cluster in the app, presses keys, and compares the screen with a stored image.
+
+    Its arguments are the snapshot of the cluster, the size of the terminal in cells, the keys, and settings of the
+    `Session` by name.
+    """
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
         fields.setdefault("state_folder", StateFolder(tmp_path))

@@ -1,4 +1,4 @@
-"""The topics and groups of a generated history: some days of a company, with a daily traffic pattern and incidents.
+"""The topics and groups of a generated history: several days in a company, with daily traffic peaks and incidents.
 
 `HistoryPlan` determines when incidents happen. `add_history` adds the topics and groups of `incidents.toml` to a
 cluster.
@@ -26,7 +26,8 @@ INCIDENTS = Path(__file__).with_name("incidents.toml")
 _BASE = 100_000_000
 """Log end of partition 0 at the start of the history.
 
-The number is large, so that no log start is negative: retention also keeps records from the days before the start.
+The log also contains records from before the start of the history, as long as retention keeps them. The number is so
+large that their offsets are not negative.
 """
 
 
@@ -153,8 +154,8 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: the two times, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots that have a member. The tuples are repeated in a
-            cycle.
+        turns: one tuple per period, with the numbers of the slots in which there is a member. The tuples are repeated
+            in a cycle.
     """
 
     begin: float
@@ -184,7 +185,10 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML in which each table with the keys of `TimeSpec` is replaced by a time in seconds."""
+    """Return a copy of parsed TOML in which each table with the keys of `TimeSpec` is replaced with a time in seconds.
+
+    Error messages begin with `where`.
+    """
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -199,7 +203,10 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group by an equivalent key `schedule`."""
+    """Replace the key `deployed` or `rotation_between` of a group with an equivalent key `schedule`.
+
+    Error messages begin with `where`.
+    """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:

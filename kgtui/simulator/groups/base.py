@@ -32,7 +32,7 @@ class ConsumedTopic:
         topic: the topic, which may be a deleted one.
         commits: the commit pattern.
         without: partitions without a committed offset.
-        metadata: the metadata of each commit.
+        metadata: the metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic, although the group has commits for it.
     """
 
@@ -153,7 +153,7 @@ class Group(ABC):
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the group is in a state of a rebalance in which its members do not read records."""
+        """Return whether a group with these members is in a state in which nobody reads, such as PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     # Methods that return the ids, client ids, racks and hosts of members.

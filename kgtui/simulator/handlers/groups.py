@@ -98,7 +98,7 @@ def _lowercase(value: str) -> str:
 
 
 def _hidden(request: RequestContext, name: str) -> bool:
-    """Return whether a group is left out of lists, because the user may describe neither the cluster nor the group."""
+    """Return whether ListGroups omits a group because the client may describe neither the cluster nor the group."""
     return request.faults.cluster_forbidden and request.faults.group_forbidden(name)
 
 
@@ -137,7 +137,8 @@ def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[st
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    Before version 6, an id that is not the id of a classic group is returned as a Dead group without an error.
+    An id that is not the id of a classic group is returned as a Dead group: since version 6 with error 69
+    (GROUP_ID_NOT_FOUND), and in older versions without an error.
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,

@@ -105,7 +105,7 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the leader epoch in the commits of a group; -1 for simple groups, which commit without an epoch."""
+    """Return the leader epoch in the offset commits of a group, or -1 for a simple group, which commits no epoch."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -120,7 +120,10 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the rows of the requested partitions; the offset of a partition without a commit is -1."""
+    """Return the response row for one requested topic; the offset of a partition without a commit is -1.
+
+    `row` is the topic in the request. `rows` are the topic's partitions with a commit.
+    """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}

@@ -29,7 +29,7 @@ GAP = 60
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the description of the group at a poll. Each rebalance adds one member to the group."""
+    """Return the `GroupDescription` of a group at the poll with index `poll`. Each rebalance adds one member."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -50,7 +50,7 @@ def describe(poll: int, group: str = GROUP) -> GroupDescription:
 
 
 def offsets(poll: int) -> GroupOffsets:
-    """Return the offsets of the group at a poll. The lag grows between the two rebalances."""
+    """Return the offsets of the group at the poll with index `poll`. The lag grows between the two rebalances."""
     end = 10_000 + 600 * poll
     behind = 200 + 300 * max(min(poll, REBALANCES[1]) - REBALANCES[0], 0) - 500 * max(poll - REBALANCES[1], 0)
     return GroupOffsets((CommittedOffset("t", 0, end - max(behind, 200)),), bounds={("t", 0): PartitionBounds(0, end)})
@@ -76,7 +76,7 @@ def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
 
 
 def time_of_poll(poll: int) -> float:
-    """Return the time of a poll of the recording, in seconds since the epoch."""
+    """Return the time of the poll with index `poll` in the recording, in seconds since the epoch."""
     return (START + poll * POLL_INTERVAL * 1000 + (600_000 if poll >= GAP else 0)) / 1000
 
 

@@ -1,4 +1,4 @@
-"""Tests of the History pane with a live session and with a recording, with and without the plot library."""
+"""Tests of the History pane with a live session and with a recording, with and without the package plotext."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_new_samples_are_plotted_without_moving_the_cursor(tmp_path: Path)
         assert len(pane.table.rows) == 6
 
 
-async def test_missing_plot_library_shows_bars_and_an_install_hint(
+async def test_history_without_plotext_shows_bars_and_the_install_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves, "available", lambda: False)
@@ -92,7 +92,7 @@ async def test_missing_plot_library_shows_bars_and_an_install_hint(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_v_changes_the_time_span_and_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -107,7 +107,7 @@ async def test_v_changes_the_time_span_and_l_hides_the_plots(tmp_path: Path) -> 
         await until(pilot, lambda: pane.table.size.height == height)
 
 
-async def test_group_without_samples_has_no_history(tmp_path: Path) -> None:
+async def test_history_of_a_group_without_samples_has_no_log_rows_and_no_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -137,7 +137,7 @@ async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_replayed_history_shows_gaps_and_enter_changes_the_time(
+async def test_history_of_a_recording_shows_gaps_and_enter_changes_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log shows a gap in the recording, and enter moves the replay to the time of the current row.

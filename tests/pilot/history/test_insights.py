@@ -1,4 +1,4 @@
-"""Tests of the Insights screen: findings, going to their groups, marking groups, and messages about missing tables."""
+"""Tests of the Insights screen: list of findings, keys that go to or mark groups, messages about missing tables."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
     return [row.finding.subject for row in screen.findings.rows]
 
 
-async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
+async def test_insights_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
     """The first finding shows how long it has lasted, what to do, its evidence, and a plot of its group."""
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -103,10 +103,13 @@ async def test_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path:
         await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
 
 
-async def test_description_is_complete_before_the_cursor_moves(
+async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The description is cut to its height, which is known only after the first layout, and is then written again."""
+    """The text about the finding is cut to the height of its area.
+
+    This height is known only after the first layout, so the text must be written again after the layout.
+    """
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -181,7 +184,7 @@ async def test_space_marks_nothing_for_findings_of_another_cluster(
         assert main_screen(app).marked == set()
 
 
-async def test_v_shows_one_kind_of_findings_after_another(tmp_path: Path, lake: Path) -> None:
+async def test_key_v_cycles_through_the_kinds_of_findings(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await open_insights(pilot, app)
@@ -192,7 +195,7 @@ async def test_v_shows_one_kind_of_findings_after_another(tmp_path: Path, lake: 
         assert len(screen.findings.rows) == 7
 
 
-async def test_l_switches_between_plot_and_evidence_on_small_screens(tmp_path: Path, lake: Path) -> None:
+async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await open_insights(pilot, app)
@@ -276,7 +279,9 @@ async def test_unreadable_lag_history_is_reported(tmp_path: Path, lake: Path, mo
         await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_insights_without_deltalake_shows_the_install_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "deltalake" else object())
     recording.missing_library.cache_clear()
     try:
@@ -315,7 +320,7 @@ async def test_ids_with_markup_or_escapes_are_shown_as_text(tmp_path: Path, monk
         await until(pilot, lambda: main_screen(app).group == first)
 
 
-async def test_screen_responds_while_tables_are_read(
+async def test_insights_screen_responds_while_its_tables_are_read(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a slow lake is read, the screen shows a placeholder and can be closed."""
@@ -344,8 +349,10 @@ async def test_screen_responds_while_tables_are_read(
         let_go.set()
 
 
-def test_lake_is_chosen_in_order_of_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order is: the replayed lake, the lake being recorded, KGTUI_LAKE, the folder in which `R` records."""
+def test_insights_reads_the_lake_with_the_highest_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From highest to lowest: the replayed lake, the lake that is recorded, KGTUI_LAKE, the folder in which `R`
+    records.
+    """
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

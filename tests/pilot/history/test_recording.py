@@ -68,7 +68,7 @@ async def recording_started(pilot: Pilot[int], app: KgtuiApp) -> None:
     await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_r_starts_and_stops_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_r_starts_and_stops_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = live(tmp_path)
     messages = notices(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
@@ -95,7 +95,7 @@ async def test_quitting_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_a_lake_in_use_by_another_process_is_refused(tmp_path: Path) -> None:
+async def test_recording_into_a_lake_that_another_process_writes_is_refused(tmp_path: Path) -> None:
     """The dialog stays open and names the process that already records."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
@@ -114,7 +114,7 @@ async def test_a_lake_in_use_by_another_process_is_refused(tmp_path: Path) -> No
         lock.release()
 
 
-async def test_a_folder_with_files_that_is_no_lake_is_refused(tmp_path: Path) -> None:
+async def test_recording_into_a_folder_with_files_that_is_no_lake_is_refused(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)
@@ -141,7 +141,9 @@ async def test_recording_continues_after_a_full_disk(tmp_path: Path, monkeypatch
     assert list(RecordingReader(tmp_path / "lakes" / "prod-eu").at().listings) == ["payment"]
 
 
-async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recording_without_deltalake_shows_the_install_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recording, "missing_library", lambda: "deltalake")
     app = live(tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:

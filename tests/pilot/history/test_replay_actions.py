@@ -38,7 +38,9 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_play_stops_on_a_key_and_at_the_recording_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_playing_stops_on_a_key_and_at_the_end_of_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While the recording plays, the header shows the speed. The keys `p` and `[` stop playing.
 
     When playing reaches the end of the recording, a message says so.
@@ -66,8 +68,10 @@ async def test_play_stops_on_a_key_and_at_the_recording_end(tmp_path: Path, monk
         assert admin.poll == admin.recording.last
 
 
-async def test_advance_adds_up_short_durations_and_skips_gaps(tmp_path: Path) -> None:
-    """Durations that are shorter than the time between two polls add up until the next poll is reached."""
+async def test_playing_adds_up_short_steps_and_skips_gaps_in_the_recording(tmp_path: Path) -> None:
+    """`advance` moves the replay by a duration. Durations shorter than the time between two polls add up until the next
+    poll is reached.
+    """
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -84,7 +88,7 @@ async def test_advance_adds_up_short_durations_and_skips_gaps(tmp_path: Path) ->
     assert not await position.advance(1.0)
 
 
-async def test_comparison_lists_differences_and_goes_to_a_group(
+async def test_comparison_lists_differences_and_enter_goes_to_a_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key `v` limits the table to one kind of difference, and `l` limits it to the selected group.
@@ -125,7 +129,9 @@ async def test_comparison_lists_differences_and_goes_to_a_group(
         await until(pilot, lambda: main_screen(app).group == "early")
 
 
-async def test_equal_points_in_time_have_no_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_comparing_a_point_in_time_with_itself_shows_no_differences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         comparison = admin.recording.compare(admin.poll, admin.poll)

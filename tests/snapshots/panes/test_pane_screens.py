@@ -33,9 +33,9 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 
 
 def test_overview_of_a_reconciling_group(snap_compare: Compare) -> None:
-    """The labels are on the left and the facts beside them. The state Reconciling, the member behind the target
-    epoch and the classic member are amber, and lost records are red. Permissions, the offsets that a deletion would
-    lose, and the Kafka command follow below.
+    """The labels are on the left and the facts beside them. The state Reconciling, the member behind the target epoch
+    and the classic member are amber, and the number of records that were deleted unread is red. Permissions, the
+    offsets that a deletion would lose, and the Kafka command follow below.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
@@ -99,13 +99,13 @@ def test_assignments_during_a_rebalance(snap_compare: Compare) -> None:
 
 def test_assignments_as_a_grid(snap_compare: Compare) -> None:
     """The grid has a column per member. The title of the chosen member is underlined, and its name is above the grid. A
-    `+` marks a partition that the member will get, a `-` one that it must revoke, and a `!` one without an owner. The
-    row under the cursor is shown in full below.
+    `+` marks a partition that the member will get, a `-` a partition that it must revoke, and a `!` a partition without
+    an owner. The row under the cursor is shown in full below.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
 
-def test_idle_member_in_the_grid(snap_compare: Compare) -> None:
+def test_assignments_as_a_grid_with_an_idle_member(snap_compare: Compare) -> None:
     """The column of the idle member is the last one and has a colon in every row. The grid fits a small screen."""
     assert snap_compare(pane_app(AssignmentsPane(), "orders.enrich"), press=["v"], terminal_size=(60, 20))
 
@@ -124,9 +124,9 @@ def test_offsets_with_every_reason_for_an_unknown_lag(snap_compare: Compare) -> 
     assert snap_compare(pane_app(OffsetsPane(), "orders.enrich"), terminal_size=(120, 28))
 
 
-def test_offsets_sorted_by_lag_with_lost_records(snap_compare: Compare) -> None:
-    """The largest lag comes first, and the title of the lag column is highlighted. The partition with lost records has
-    `! 500 lost` in red and a lead of 0.
+def test_offsets_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
+    """The largest lag comes first, and the title of the lag column is highlighted. The partition whose records were
+    deleted unread has `! 500 lost` in red and a lead of 0.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 

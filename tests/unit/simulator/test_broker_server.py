@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ME = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 NOT_ASKED = -(2**31)
 NOT_FOUND_MESSAGE = "16 47726f7570206e6f7065206e6f7420666f756e642e"
-"""The error message `Group nope not found.` as a compact string."""
+"""The error message `Group nope not found.`, encoded as a compact string, in hexadecimal."""
 
 
 async def test_every_version_of_every_api_has_a_response(cluster: Simulator) -> None:
@@ -83,14 +83,16 @@ async def test_an_unsupported_api_versions_request_gets_a_version_0_response(clu
     ],
     ids=["unknown api", "newer api", "newer version", "negative", "older version", "hostile length", "short", "empty"],
 )
-async def test_an_unsupported_request_closes_the_connection(cluster: Simulator, frame: bytes) -> None:
+async def test_a_request_of_an_unsupported_api_or_version_closes_the_connection(
+    cluster: Simulator, frame: bytes
+) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(frame)
         assert await client.read() is None
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_bytes_that_are_not_a_request_close_the_connection(cluster: Simulator) -> None:
+async def test_sending_bytes_that_are_no_request_closes_the_connection(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write_raw(b"GET / HTTP/1.1\r\n\r\n")
         assert await client.read() is None
@@ -119,7 +121,7 @@ async def test_a_request_in_several_packets_gets_a_response(cluster: Simulator) 
     assert unpack_from(">i", answer) == (5,)
 
 
-async def test_metadata_lists_topics_without_creating_any(cluster: Simulator) -> None:
+async def test_metadata_lists_topics_and_never_creates_a_missing_one(cluster: Simulator) -> None:
     answer = await ask(cluster, 2, METADATA, {"Topics": None})
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
     assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)
@@ -146,7 +148,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_list_filters_ignore_case_and_unknown_values_match_nothing(cluster: Simulator) -> None:
+async def test_list_groups_filters_ignore_case_and_unknown_values_match_no_group(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -157,7 +159,7 @@ async def test_list_filters_ignore_case_and_unknown_values_match_nothing(cluster
     assert await count(StatesFilter=["nonsense"]) == 0
 
 
-async def test_only_the_coordinator_accepts_requests_even_for_unknown_groups(cluster: Simulator) -> None:
+async def test_other_brokers_than_the_coordinator_reject_requests_about_a_group(cluster: Simulator) -> None:
     for name in ("payments.settle", "no-such-group"):
         wrong = cluster.state.coordinator(name) % 3 + 1
         described = await ask(cluster, wrong, DESCRIBE_GROUPS, {"Groups": [name]})
@@ -167,7 +169,7 @@ async def test_only_the_coordinator_accepts_requests_even_for_unknown_groups(clu
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_errors_distinguish_unknown_groups_from_groups_of_another_type(cluster: Simulator) -> None:
+async def test_describe_errors_distinguish_unknown_groups_from_groups_of_another_type(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():
@@ -255,7 +257,7 @@ async def test_only_the_leader_returns_log_offsets(cluster: Simulator) -> None:
     assert await bound(leader, now + 5_000) == (0, -1, -1)
 
 
-async def test_only_share_groups_have_share_offsets(cluster: Simulator) -> None:
+async def test_describe_share_group_offsets_returns_offsets_only_for_share_groups(cluster: Simulator) -> None:
     async def offsets(name: str, version: int) -> list[dict[str, object]]:
         node = cluster.state.coordinator(name)
         fields = {"Groups": [{"GroupId": name, "Topics": None}]}
@@ -271,7 +273,7 @@ async def test_only_share_groups_have_share_offsets(cluster: Simulator) -> None:
     assert await offsets("nope", 1) == []
 
 
-async def test_every_group_id_except_the_empty_one_has_configs(cluster: Simulator) -> None:
+async def test_describe_configs_accepts_every_group_id_except_the_empty_one(cluster: Simulator) -> None:
     resources = [
         {"ResourceType": 32, "ResourceName": name, "ConfigurationKeys": None} for name in ("nope", "", "emails.workers")
     ]
@@ -284,7 +286,7 @@ async def test_every_group_id_except_the_empty_one_has_configs(cluster: Simulato
     assert own == {"share.delivery.count.limit": "3", "share.record.lock.duration.ms": "60000"}
 
 
-async def test_only_existing_groups_without_members_are_deleted(cluster: Simulator) -> None:
+async def test_delete_groups_deletes_only_existing_groups_without_members(cluster: Simulator) -> None:
     names = ["[/red]", "payments.settle", "jobs.run", "jobs.retired", "clicks.heatmap-v1", "test-group", "nope", ""]
     codes: dict[str, int] = {}
     orders = []
@@ -316,7 +318,7 @@ async def test_only_existing_groups_without_members_are_deleted(cluster: Simulat
     ],
     ids=["describe v6", "describe v5", "delete v2"],
 )
-async def test_responses_for_an_unknown_group_equal_kafka_4_3_1(
+async def test_responses_about_an_unknown_group_equal_those_of_kafka_4_3_1(
     cluster: Simulator, api: Api, version: int, fields: dict[str, Any], body: str
 ) -> None:
     async with RawClient(address(cluster, cluster.state.coordinator("nope"))) as client:

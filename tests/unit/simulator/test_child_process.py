@@ -73,12 +73,12 @@ def test_a_spawned_cluster_executes_commands_and_stops() -> None:
         cluster.control("stats")
 
 
-def test_a_port_in_use_is_reported() -> None:
+def test_spawn_raises_an_error_if_the_port_is_in_use() -> None:
     with spawn(Options(brokers=1)) as first, pytest.raises(SimulatorError, match="address already in use"):
         spawn(Options(brokers=1, listen=first.bootstrap))
 
 
-def test_a_spawned_cluster_ends_with_its_parent() -> None:
+def test_a_spawned_cluster_ends_when_its_parent_process_ends() -> None:
     script = (
         "import sys\n"
         "from kgtui.simulator import Options, spawn\n"
@@ -101,7 +101,7 @@ def test_a_spawned_cluster_ends_with_its_parent() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_served_cluster_exits_quietly_on_a_signal(number: signal.Signals) -> None:
+def test_a_signal_ends_the_simulator_program_without_output(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "kgtui.simulator", "--brokers=1", "--scenario=empty"]
     served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert served.stdout is not None

@@ -1,4 +1,4 @@
-"""The scenario of the demo company has every group type, state and problem that kgtui can show."""
+"""The scenario `company` has every group type, state and problem that kgtui can show."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lag(simulator: Simulator, name: str, t: float) -> int:
     )
 
 
-def test_the_company_has_groups_of_every_type_and_protocol(company: Simulator) -> None:
+def test_the_company_scenario_has_groups_of_every_type_and_protocol(company: Simulator) -> None:
     groups = company.state.groups.values()
     assert {group.type for group in groups} == {"classic", "consumer", "share", "streams"}
     assert {group.protocol for group in groups} >= {"consumer", "connect", "sr", "share", "streams", ""}
@@ -53,7 +53,7 @@ def test_company_groups_reach_every_state_within_400_seconds(company: Simulator)
     }
 
 
-def test_company_groups_have_the_problems_that_their_file_describes(company: Simulator) -> None:
+def test_company_groups_have_the_problems_that_the_scenario_file_defines(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)
@@ -72,7 +72,7 @@ def test_company_groups_have_the_problems_that_their_file_describes(company: Sim
     assert migrating.classic
 
 
-async def test_groups_with_hostile_ids_are_listed_described_and_fetched(company: Simulator) -> None:
+async def test_groups_with_hostile_ids_can_be_listed_described_and_their_offsets_fetched(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
@@ -119,7 +119,7 @@ async def test_plain_and_empty_scenarios_define_no_groups() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_generated_groups_fill_the_cluster_up_to_the_total() -> None:
+async def test_generated_groups_are_added_up_to_the_requested_number_of_groups() -> None:
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

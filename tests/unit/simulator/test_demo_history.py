@@ -63,7 +63,7 @@ def test_a_surge_adds_traffic_only_while_it_lasts() -> None:
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_variable_speed_stops_reading_and_catches_up() -> None:
+def test_a_group_with_variable_speed_stops_reading_and_then_catches_up() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 
@@ -91,7 +91,7 @@ def test_members_rotate_only_between_begin_and_end() -> None:
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]
 
 
-def test_groups_of_the_history_have_their_incidents() -> None:
+def test_groups_of_the_demo_history_show_the_planned_incidents() -> None:
     end = PLAN.seconds
     assert lag(HISTORY, "payments.settle", end - 5 * HOUR) < 1_000 < 100_000 < lag(HISTORY, "payments.settle", end)
     archive = [lag(HISTORY, "orders.archive", end * fraction) for fraction in (0.35, 0.44, 0.99)]

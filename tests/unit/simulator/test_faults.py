@@ -1,4 +1,4 @@
-"""Injected faults affect the chosen broker or group, and end when they are cleared."""
+"""Injected faults affect only the chosen broker or group, and end when they are cleared."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_an_internal_error_is_logged_and_closes_the_connection(
     assert (await ask(cluster, 1, METADATA, {"Topics": []}))["Brokers"]
 
 
-async def test_throttling_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
+async def test_a_throttle_time_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
     cluster.faults.throttle(1, 200)
     loop = asyncio.get_running_loop()
     async with RawClient(address(cluster, 1)) as client:
@@ -91,7 +91,7 @@ async def test_throttling_is_reported_and_pauses_the_connection(cluster: Simulat
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
 
 
-async def test_cut_closes_connections_and_accepts_new_ones(cluster: Simulator) -> None:
+async def test_cut_closes_open_connections_but_new_ones_are_accepted(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as one, RawClient(address(cluster, 2)) as other:
         await one.call(LIST_GROUPS, 5, {})
         await other.call(LIST_GROUPS, 5, {})
@@ -180,7 +180,7 @@ async def test_every_api_rejects_a_forbidden_group(cluster: Simulator) -> None:
     assert (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]}))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_a_forbidden_topic_hides_group_members_and_offsets(cluster: Simulator) -> None:
+async def test_no_response_reveals_members_or_offsets_for_a_forbidden_topic(cluster: Simulator) -> None:
     cluster.faults.forbid_topics(["payments.settled"])
     name = "payments.ledger"
     node = cluster.state.coordinator(name)
@@ -200,7 +200,7 @@ async def test_a_forbidden_topic_hides_group_members_and_offsets(cluster: Simula
     assert "payments.settled" not in {row["Name"] for row in everything["Topics"]}
 
 
-async def test_an_injected_error_is_returned_once(cluster: Simulator) -> None:
+async def test_an_injected_error_code_is_returned_only_once(cluster: Simulator) -> None:
     cluster.faults.fail(LIST_GROUPS.key, 15)
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 15
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0

@@ -55,7 +55,7 @@ def test_groups_do_not_change_without_churn() -> None:
     assert kinds_and_states(generated) == before
 
 
-def test_state_changes_do_not_depend_on_how_often_they_are_applied() -> None:
+def test_group_states_do_not_depend_on_how_often_changes_are_applied() -> None:
     once, often = generate(), generate()
     once.advance_to(200.0)
     for second in range(0, 201, 5):
@@ -76,7 +76,7 @@ def test_new_console_consumer_groups_reuse_the_memory_of_deleted_ones() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
-def test_cached_list_rows_equal_newly_encoded_rows(version: int) -> None:
+def test_cached_list_groups_rows_equal_newly_encoded_rows(version: int) -> None:
     generated = generate(2_000, churn=0.05)
     cached = ListGroupsRowCache(generated, version)
     for second in range(0, 60, 2):
@@ -87,7 +87,7 @@ def test_cached_list_rows_equal_newly_encoded_rows(version: int) -> None:
     assert [cached.rows_of_partition(p) for p in range(50)] == [fresh.rows_of_partition(p) for p in range(50)]
 
 
-async def test_unfiltered_and_filtered_lists_have_all_matching_generated_groups() -> None:
+async def test_list_groups_returns_all_matching_generated_groups_with_and_without_filters() -> None:
     async with Simulator(groups=1_500, scenario="plain", churn=0.1, clock=ManualClock()) as cluster:
         for _ in range(5):
             cluster.advance(2)
@@ -106,7 +106,7 @@ async def test_unfiltered_and_filtered_lists_have_all_matching_generated_groups(
         )
 
 
-async def test_group_objects_have_the_type_and_state_of_generated_groups() -> None:
+async def test_find_builds_a_group_with_the_generated_type_and_state() -> None:
     cluster = Simulator(groups=3_000, scenario="plain", churn=0.2, clock=ManualClock())
     cluster.advance(20)
     generated = cluster.state.generated

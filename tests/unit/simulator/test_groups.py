@@ -134,7 +134,7 @@ def test_a_share_group_assigns_partitions_to_several_members() -> None:
 
 
 @pytest.mark.parametrize("group_class", [ConsumerGroup, ShareGroup, StreamsGroup])
-def test_protocol_type_equals_group_type_unless_group_is_classic(group_class: type[Group]) -> None:
+def test_the_protocol_type_equals_the_group_type_except_for_classic_groups(group_class: type[Group]) -> None:
     group = group_class("g", ConstantMembership(1), [ConsumedTopic(TOPIC)])
     assert group.protocol == group.type
     assert bool(list(group.start_offsets(5))) == (group_class is ShareGroup)
@@ -180,7 +180,7 @@ def test_a_streams_group_that_is_not_ready_has_no_assignments() -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [("default", 0), ("compatible", 1), ("sessioned", 2)])
-def test_connect_workers_divide_connectors_and_tasks(name: str, version: int) -> None:
+def test_connect_workers_divide_connectors_and_tasks_among_themselves(name: str, version: int) -> None:
     member_data = ConnectMemberData(name, (("sink", 3), ("source", 1)))
     group = ClassicGroup(
         "c", ConstantMembership(2), protocol="connect", member_data=member_data, client=Client("worker")
@@ -223,7 +223,7 @@ def test_static_members_have_instance_ids_and_racks() -> None:
     assert [row["RackId"] for row in rows] == ["a", "b", "a"]
 
 
-def test_clusters_are_equal_only_with_the_same_seed() -> None:
+def test_two_clusters_are_equal_only_if_their_seeds_are_equal() -> None:
     def snapshot(seed: int) -> list[object]:
         state = Simulator(groups=400, seed=seed, clock=ManualClock()).state
         state.generated.advance_to(500.0) if state.generated else None

@@ -22,7 +22,7 @@ def old(version: str, **options: int) -> Simulator:
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
-async def test_a_broker_of_release_2_4_supports_only_its_versions() -> None:
+async def test_a_2_4_broker_supports_only_the_api_versions_of_2_4() -> None:
     async with old("2.4") as cluster:
         answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
         ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
@@ -103,7 +103,7 @@ async def test_features_can_be_enabled_and_disabled() -> None:
             assert ("share.version" in {row["Name"] for row in versions["FinalizedFeatures"]}) == (code == 0)
 
 
-async def test_a_3_9_broker_returns_no_error_message_or_member_type() -> None:
+async def test_consumer_group_describe_of_3_9_has_no_error_message_or_member_type() -> None:
     async with old("3.9") as cluster:
         node = cluster.state.coordinator("payments.settle")
         wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
@@ -115,7 +115,7 @@ async def test_a_3_9_broker_returns_no_error_message_or_member_type() -> None:
         assert (dead["Groups"][0]["ErrorCode"], dead["Groups"][0]["GroupState"]) == (0, "Dead")
 
 
-async def test_offset_fetch_before_v8_fetches_one_group() -> None:
+async def test_an_offset_fetch_request_before_v8_is_for_one_group() -> None:
     async with old("2.4") as cluster:
         node = cluster.state.coordinator("audit.sink")
         requested = [{"Name": "audit.log", "PartitionIndexes": [0]}]
@@ -125,7 +125,7 @@ async def test_offset_fetch_before_v8_fetches_one_group() -> None:
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_newer_group_types_have_coordinators_on_newer_brokers() -> None:
+async def test_groups_of_newer_types_are_coordinated_by_newer_brokers() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

@@ -33,11 +33,11 @@ def ranges_in(jar: Path) -> Ranges:
 
 
 @pytest.mark.parametrize("version", jars.CLIENT_VERSIONS)
-def test_version_ranges_equal_the_schemas_of_each_release(version: str) -> None:
+def test_version_ranges_equal_those_in_the_clients_jar_of_each_release(version: str) -> None:
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_version_ranges_of_4_3_equal_the_schemas_of_4_3_1() -> None:
+def test_version_ranges_of_4_3_equal_those_in_the_4_3_1_distribution() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 
@@ -49,7 +49,7 @@ def test_brokers_support_only_versions_that_kgtui_can_encode() -> None:
     assert supported({9: (20, 21), 999: (0, 1)}) == {}
 
 
-def test_newer_group_types_need_newer_releases() -> None:
+def test_newer_group_types_are_supported_only_by_newer_releases() -> None:
     first = {
         kind: next(name for name in RANGES if release(name).has_type(kind)) for kind in ("consumer", "share", "streams")
     }

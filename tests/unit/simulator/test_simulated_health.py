@@ -113,7 +113,7 @@ def test_each_commit_pattern_gets_the_intended_health_verdict(
     assert _verdict(group) is verdict
 
 
-def test_a_share_group_that_keeps_up_has_verdict_ok() -> None:
+def test_a_share_group_that_keeps_up_has_the_health_verdict_ok() -> None:
     group = ShareGroup("g", ConstantMembership(2), (ConsumedTopic(Topic("t", partitions=2)),))
     assert group.type == SHARE
     assert _verdict(group) is Status.OK
