@@ -53,7 +53,14 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log the deletion that is about to be sent. Raises OSError; the caller must then not send the deletion."""
+    """Log the deletion that is about to be sent. Raises OSError; the caller must then not send the deletion.
+
+    Args:
+        entry: id of this deletion in the audit log, which the line about its outcome repeats.
+        line: the group and its expected loss, from the plan.
+        backup: path of the backup of the group.
+        command: what started the deletion: `kgtui delete`, `UI` or similar.
+    """
     fields = {
         "entry": INTENT,
         "action": "delete group",

@@ -1,9 +1,9 @@
 """The backup of a group: a JSON-lines file with everything the broker reported, and a CSV file for Kafka's tools.
 
-The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the description of the group.
-Each committed offset, share offset and config has a line of its own. The last line (`"kind": "end"`) has the number of
-lines between the header and itself, so that a truncated file is recognized. Readers accept every schema version up to
-`SCHEMA`, ignore unknown fields, and reject newer versions.
+The first line is a header (`"kind": "backup"`) with the schema version, the cluster and the response of the describe
+RPC. Each committed offset, share offset and config has a line of its own. The last line (`"kind": "end"`) has the
+number of lines between the header and itself, so that a truncated file is recognized. Readers accept every schema
+version up to `SCHEMA`, ignore unknown fields, and reject newer versions.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`.
 Partitions of deleted topics are left out, because the tool rejects the whole file if it contains such a partition.
@@ -41,7 +41,8 @@ class Backup:
     """A backup that was read from its file.
 
     Attributes:
-        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
+        header: fields of the first line: `group`, `type`, `made_at`, `cluster`, `description` (the response of the
+            describe RPC) and others.
         rows: fields of the other lines; `kind` is `committed`, `share` or `config`.
         complete: whether the file ends with an `end` line that has the right number of lines. False means that the
             file is truncated.
@@ -69,7 +70,12 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path of a new backup. The file name is valid on every file system, whatever the group id contains."""
+    """Return the path of a new backup. The file name is valid on every file system, whatever the group id contains.
+
+    Args:
+        entry: id of the deletion in the audit log.
+        at: time of the backup, in seconds since the epoch.
+    """
     slug = _UNSAFE.sub("_", group)[:40].strip("._") or "group"
     return folder.backups / f"{file_stamp(at)}-{slug}-{entry[:8]}.jsonl"
 

@@ -30,7 +30,7 @@ class Challenge:
     Attributes:
         asked: the text as it is shown, in printable ASCII.
         accepted: all texts that are accepted.
-        what: description of the text, to follow "type": `the group id`, `the number of groups`.
+        what: what the text is, for the sentence `To confirm, type …`: `the group id` or `the number of groups`.
         second_word: word that the user must type as well; None if the deletion can be undone.
     """
 

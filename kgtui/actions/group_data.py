@@ -25,7 +25,7 @@ class GroupData:
     """Everything that the broker reported about one group.
 
     Attributes:
-        description: description of the group, from the describe RPC of its type.
+        description: response of the describe RPC for the type of the group.
         offsets: committed offsets or share offsets, with the log offsets that could be read.
         configs: configs of the group; None if they could not be read.
         configs_fault: why the configs could not be read; None if they were read.

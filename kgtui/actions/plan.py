@@ -47,7 +47,7 @@ class DeletionLoss:
         last_commit: time of the last commit that kgtui observed, in seconds since the epoch; None if it observed none.
             No RPC reports this time.
         undo: how much of the deletion can be undone.
-        not_restored: descriptions of what the backup cannot restore; empty if it restores everything.
+        not_restored: texts that name what the backup cannot restore; empty if it restores everything.
     """
 
     topics: int
@@ -61,7 +61,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group that may be deleted, with the description that was read for the plan, and the expected loss."""
+    """A group that may be deleted, with the response of the describe RPC, and what would be lost."""
 
     description: GroupDescription
     loss: DeletionLoss

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Value of `--fail-on` → the mildest verdict on a group that makes the check fail."""
+"""Value of `--fail-on` → the mildest health verdict that makes the check fail."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -44,7 +44,7 @@ def _about() -> str:
     commits, seconds = DEFAULT_WATCHING.rules.intervals, DEFAULT_WATCHING.commit_interval
     return f"""\
 Reads the groups repeatedly for a while, and judges each group by Burrow's rules:
-  STOP    records are unread, and nothing was committed for longer than {commits} commits usually take
+  STOP    records are unread, and no offset was committed for longer than {commits} commits usually take
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge nothing; other groups get STOP instead
@@ -124,10 +124,15 @@ async def _run(args: argparse.Namespace, query: Query, watching: Watching) -> in
 async def check(
     args: argparse.Namespace, admin: GroupAdmin, query: Query, watching: Watching, clock: Clock | None = None
 ) -> int:
-    """Watch groups of a cluster, print the verdicts, and return the exit code.
+    """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
-    After one read, groups are selected by all terms of the filter except terms about health, which need the watch.
-    The whole filter is applied after the watch.
+    The filter is applied twice. After the first read, all its terms except those about health, which is not known yet,
+    select the groups to watch. After the watch, the whole filter selects the groups to report.
+
+    Args:
+        query: the filter.
+        watching: settings for computing the verdicts.
+        clock: schedules the reads; None for the real time.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
@@ -144,7 +149,7 @@ async def check(
 
 
 async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query, watching: Watching) -> int:
-    """Print the verdicts on groups in a recording, and return the exit code.
+    """Print the health verdicts on groups in a recording, and return the exit code.
 
     The verdicts are computed from the polls of the last `args.seconds` up to the poll that `admin` shows.
     """
@@ -182,12 +187,15 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return the part of a filter that can be decided before the watch, without terms about health."""
+    """Return the filter without its terms about health, which is known only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the verdicts and return the exit code."""
+    """Print the health verdicts, and on stderr what limits them. Return the exit code.
+
+    The code is 0 if the check passed, all data could be read, and no group to watch was missing; otherwise it is 1.
+    """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
 
@@ -203,7 +211,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 def _judge(
     args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention
 ) -> tuple[CheckResults, list[GroupHealth]]:
-    """Return the verdicts to print, and the health of every group that the whole filter selects."""
+    """Return the verdicts to print, and the health of all groups that match the whole filter."""
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of
     from kgtui.output.check_results import CheckResults
@@ -230,7 +238,11 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return the snapshot of the first read, updated with the results of the last reads of the watch."""
+    """Return the snapshot of the first read, updated with the health and the last read data of each watched group.
+
+    Args:
+        health: group id → its health after the watch.
+    """
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -288,6 +300,10 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     """Return one line per reason why verdicts may still change.
 
     Each line says how many groups it is about, and what is missing for a final verdict on them.
+
+    Args:
+        selected: the health of the groups to report.
+        seconds: how long the groups were watched, in seconds.
     """
     from kgtui.model.health.wording import duration, missing
 

@@ -42,8 +42,8 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request of the `async with` block. If no cluster was named, so that
-            `localhost:9092` was tried, the message says so.
+        UnreachableError: no broker answered a request that was sent inside the `async with` block. If no cluster was
+            named, the message says that kgtui tried `localhost:9092` for this reason.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve

@@ -50,7 +50,11 @@ def _serve(options: Options) -> int:
 
 
 def _ready(line: str) -> None:
-    """Print the address of the simulated cluster on stdout for scripts, and a sentence on stderr for people."""
+    """Print the address of the simulated cluster on stdout for scripts, and a sentence on stderr for people.
+
+    Args:
+        line: JSON object with the bootstrap addresses, the brokers and the number of groups of the cluster.
+    """
     cluster = json.loads(line)
     print_text(f"{cluster['bootstrap']}\n")
     notify(f"simulated cluster with {len(cluster['brokers'])} brokers and {cluster['groups']} groups; Ctrl-C stops it")

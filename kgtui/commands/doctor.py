@@ -178,7 +178,11 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:
-    """Return the limitations of a broker with these API versions, as sentences."""
+    """Return the limitations of a broker, as sentences.
+
+    Args:
+        versions: API name → version used with the broker; None if kgtui and the broker have no version in common.
+    """
     found = []
     for name, version in versions.items():
         if version is None:

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Time, in seconds, to wait for the last read beyond its timeout, so that the read itself can report its error."""
+"""Time to wait for the last read after its timeout has passed, in seconds.
+
+Without this extra time, the read could be cancelled before it reports its own timeout error.
+"""
 
 
 class Clock:
@@ -86,7 +89,15 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add the result of one read of a group. If the group no longer exists, the history records that."""
+        """Add the result of one read of a group to the history of the group.
+
+        If the group no longer exists, the history records that instead.
+
+        Args:
+            at: time of the read, in seconds since the epoch.
+            fault: why the read failed; None if it did not fail.
+            complete: False if the offsets of the group could not be read. The read then counts as failed.
+        """
         history = self.histories[group]
         self.group_faults.pop(group, None)
         gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
@@ -234,8 +245,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the polls of the last `seconds` up to and including the poll that `admin` shows, oldest first.
 
-    The polls should cover the whole time. Therefore, if no poll lies exactly at the beginning of the time, the poll
-    before the beginning is added, unless a gap follows that poll.
+    The polls should cover the whole period of `seconds`. Therefore, if no poll lies exactly at the start of the period,
+    the last poll before the start is added, unless a gap in the recording follows that poll.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lake_of(args: argparse.Namespace) -> str:
-    """Return the lake that the option or the environment names. Raises `UsageError` if neither does."""
+    """Return the path of the lake from `--lake` or `KGTUI_LAKE`. Raises `UsageError` if neither is set."""
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
         raise UsageError(
@@ -97,7 +97,10 @@ def select_findings(findings: Sequence[Finding], query: Query | None, lake: str)
 
 
 def report_missing_tables(found: Insights) -> int:
-    """Report tables that are missing or cannot be read, and return the exit code."""
+    """Print on stderr which tables are missing or cannot be read.
+
+    Return the exit code: 1 if some table cannot be read, otherwise 0. A table that was never written is no error.
+    """
     from kgtui.lake.gold import NEVER_WRITTEN
 
     never = [one.table for one in found.missing if one.error == NEVER_WRITTEN]

@@ -98,7 +98,7 @@ class Options:
         return values[0]
 
     def refuse(self, name: str, others: Sequence[str]) -> None:
-        """Raise `KafkaOptionError` if `name` was given together with one of the other options."""
+        """Raise `KafkaOptionError` if the options `name` and one of `others` were both given."""
         for other in others:
             if name in self and other in self:
                 _fail(f'Option "[{name}]" can\'t be used with option "[{other}]"')
@@ -134,9 +134,10 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Parse `-name` like `--name` if that option exists.
+    """Split a word with one dash, such as `-name=value`, into the option's name, `=` if there is one, and its argument.
 
-    Otherwise return the first letter as the name, because Kafka's script then reports this letter as an unknown option.
+    If no option has this name, return only the first letter as the name, because Kafka's script then reports this
+    letter as an unknown option.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")

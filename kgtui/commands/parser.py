@@ -57,12 +57,16 @@ class CommandParser(argparse.ArgumentParser):
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
         # An argument that is added without `type` is the name of a cluster, a file or a folder. An empty name is
-        # rejected, because it may come from an unset variable in a script, and the default may be another cluster.
-        # Filters may be empty, so they are added with the type `str`.
+        # rejected, because it may come from an unset variable in a script. Otherwise kgtui would use the default, which
+        # may be another cluster. Filters may be empty, so they are added with the type `str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
-        """Add subcommands. With the type `str`, the arguments of a subcommand are checked only by its own parser."""
+        """Add subcommands.
+
+        The type is `str`, so that this parser accepts empty words after the command, such as an empty filter. The
+        parser of the subcommand checks these words.
+        """
         action = super().add_subparsers(**options)
         action.type = str
         return action
@@ -110,7 +114,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def group_id(text: str) -> str:
-    """Return a group id from the command line. Raise `ArgumentTypeError` if the id is empty. A blank is a valid id."""
+    """Return a group id from the command line, which may be a blank. Raise `ArgumentTypeError` if the id is empty."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text
@@ -192,7 +196,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the terminal UI. For `again`, see `add_cluster_options`."""
+    """Add the options of the terminal UI. The arguments have the same meaning as in `add_cluster_options`."""
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("terminal UI")

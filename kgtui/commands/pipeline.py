@@ -146,6 +146,9 @@ def _sources(args: argparse.Namespace, since: float | None) -> Sources:
     """Return the sources that the options name.
 
     If the options name a cluster, the log bounds of `__consumer_offsets` are read from that cluster.
+
+    Args:
+        since: time in seconds since the epoch; older records are skipped when the topic is read for the first time.
     """
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
@@ -172,7 +175,11 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days that have new rows, and return these days."""
+    """Recompute the gold tables for all days that have new rows, and return these days.
+
+    Args:
+        on_progress: called with a sentence about the current step.
+    """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
     from kgtui.lake.pending_days import pending_days

@@ -31,7 +31,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 def print_text(text: str) -> None:
     """Print text on stdout in the encoding of stdout.
 
-    Symbols such as `…` that the encoding lacks are replaced by ASCII, and other characters by escapes.
+    Symbols such as `…` that the encoding lacks are replaced with ASCII, and other characters with escapes.
 
     Raises:
         KgtuiError: stdout cannot be written to, for example because the disk is full.

@@ -32,13 +32,13 @@ class Selection:
 
     Attributes:
         snapshot: all data that was read, including data of groups that were not selected.
-        ids: ids of the selected groups, in the order of the filter.
+        ids: ids of the selected groups, sorted as the term `sort:` of the filter says; by default, sorted by id.
         coverage: how many brokers answered, and how many selected groups could be read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: the number of groups to which the filter could be applied, and the number of groups to which it had to
-            be applied. Groups that the list of groups alone rules out are not counted.
+        searched: the number of groups to which the filter could be applied, because their data is known, and the number
+            of all groups to which it had to be applied. Groups that the list of groups alone rules out are not counted.
         listed: all groups of the cluster.
     """
 
@@ -206,7 +206,7 @@ async def _enrich(
     """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
 
     Args:
-        deadline: time limit with steps left: one for reading members, and two for reading lag.
+        deadline: time limit. It must have one step left for reading members, and two steps for reading lag.
     """
     from kgtui.admin.reading import GroupsRead, Logs, read_groups
     from kgtui.model.query import Need

@@ -84,8 +84,8 @@ class SessionOpener:
     async def another(self, name: str) -> Session:
         """Open a session on a configured cluster without waiting for an answer. Raises `ConfigError`.
 
-        A cluster that was open before is opened with the same options. `--command-config` applies to the first cluster
-        only.
+        A cluster that was open before is opened with the same settings again. The option `--command-config` applies to
+        the first cluster only.
         """
         if name in self._opened:
             target, command_config = self._opened[name]
@@ -277,8 +277,8 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by some seconds of recorded time. Returns False if the last poll is already shown.
 
-        Seconds that do not suffice to reach the next poll are added to the next call. A gap in the recording is skipped
-        at once.
+        If the seconds do not suffice to reach the next poll, they are added to the seconds of the next call. A gap in
+        the recording is skipped at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

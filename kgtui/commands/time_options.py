@@ -27,20 +27,21 @@ def parse_duration(option: str, text: str) -> float:
 
 
 def parse_time(option: str, text: str, last: float) -> float:
-    """Parse a point in time: a time in RFC 3339, a time of day, or a duration before the end.
+    """Parse a point in time: a time in RFC 3339, a time of day, or a duration such as `15m` before `last`.
 
     A time without a UTC offset is local time.
 
     Args:
         option: the option that the error message names.
         text: what the user gave.
-        last: the end, in seconds since the epoch. A time of day means its last occurrence up to the end.
+        last: latest time, such as the end of the recording, in seconds since the epoch. A time of day means its last
+            occurrence up to `last`.
 
     Returns:
         Seconds since the epoch.
 
     Raises:
-        UsageError: the text has none of these three forms.
+        UsageError: the text is neither of these two times nor a duration.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

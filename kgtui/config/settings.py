@@ -211,7 +211,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings, in which environment variables replace settings of the terminal UI."""
+    """Return the settings with the values of environment variables in place of those that the table `[ui]` sets."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -65,7 +65,7 @@ class Target:
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
         read_only: True if kgtui must not change anything in the cluster.
-        color: background color of the cluster's name in the header of the UI; `` for the default color.
+        color: background color of the cluster's name in the header of the terminal UI; `` for the default color.
         environment: label of the cluster, such as `PROD`; `` if there is none.
         source: the flag, environment variable or file that chose the cluster; `ASSUMED` if the cluster was not chosen.
     """
@@ -112,7 +112,12 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether a session is read-only: the cluster, the flag or the environment variable demands it."""
+    """Return whether a session is read-only.
+
+    Args:
+        read_only: whether the configuration makes the cluster read-only.
+        flags: parsed command line, whose flag `--read-only` has the same effect, like the variable `KGTUI_READ_ONLY`.
+    """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 
 

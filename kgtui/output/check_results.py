@@ -32,7 +32,7 @@ _WATCHED = "the reads of this check"
 
 @dataclass(frozen=True, slots=True)
 class CheckResults:
-    """The verdicts to print.
+    """The health verdicts to print.
 
     Attributes:
         snapshot: has the health of every group that was watched.

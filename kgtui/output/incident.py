@@ -46,8 +46,8 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
     """Return what is known about a group, the brokers, and other groups on its topics, as an object for JSON.
 
     Args:
-        snapshot: the snapshot on the screen.
-        group: group id. If the group is no longer listed, its last description is exported.
+        snapshot: the snapshot that the terminal UI shows.
+        group: group id. If the group is no longer listed, the last response of its describe RPC is exported.
         version: version of kgtui.
         command_config: path of the client properties, for the command line of Kafka's tools in the export.
     """
@@ -114,7 +114,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. An entry that is missing is made from the last description."""
+    """Return a snapshot that lists the group. A missing entry is created from the last response of its describe RPC."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot

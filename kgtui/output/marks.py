@@ -73,7 +73,12 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return the text of a field or, if it is empty or `?`, the mark that says why the value is missing."""
+    """Return the text of a field or, if it is empty or `?`, the mark that says why the value is missing.
+
+    Args:
+        missing: why the field has no value, if it has none.
+        unread: the mark to use if the value could not be read.
+    """
     if text and text != NO_ANSWER:
         return text
     if missing is Missing.UNREAD:

@@ -34,7 +34,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def complaint(folder: Path, text: str) -> str:
-    """Return the error message of `load` about a `config.toml` with this text, without the file name at its start."""
+    """Write `text` to `config.toml`, load it, and return the error message without the file name at its start."""
     write(folder, text)
     with pytest.raises(ConfigError) as caught:
         config.load()
@@ -49,7 +49,7 @@ def test_all_settings_have_defaults() -> None:
     assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
 
 
-def test_file_with_all_settings_is_read(folder: Path) -> None:
+def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
     write(
         folder,
         """
@@ -123,11 +123,11 @@ def test_file_with_all_settings_is_read(folder: Path) -> None:
         ),
     ],
 )
-def test_error_names_file_key_and_expected_value(folder: Path, text: str, says: str) -> None:
+def test_configuration_error_names_file_key_and_expected_value(folder: Path, text: str, says: str) -> None:
     assert complaint(folder, text) == says
 
 
-def test_file_of_a_newer_version_is_rejected_as_such(folder: Path) -> None:
+def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
     says = complaint(folder, "version = 3\n[something_new]\nx = 1")
     assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
 
@@ -145,7 +145,7 @@ def test_invalid_toml_is_rejected_with_its_position(folder: Path) -> None:
         config.load()
 
 
-def test_environment_takes_precedence_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_take_precedence_over_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[ui]\ntheme = 'dark'\ninterval = 5\nascii = true")
     monkeypatch.setenv("KGTUI_THEME", "light")
     monkeypatch.setenv("KGTUI_ASCII", "no")
@@ -210,7 +210,9 @@ def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> No
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_flag_and_variable_switch_read_only_on_but_not_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flag_and_variable_can_make_a_cluster_read_only_but_not_writable(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("")
     settings = config.load()
@@ -227,7 +229,7 @@ def test_address_of_a_configured_cluster_uses_its_settings(folder: Path) -> None
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_command_config_flag_replaces_the_setting_of_the_cluster(folder: Path, tmp_path: Path) -> None:
+def test_flag_command_config_replaces_all_properties_of_a_configured_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"
@@ -268,7 +270,7 @@ def test_valid_addresses_are_split() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
-def test_properties_are_read_as_in_kafka(tmp_path: Path) -> None:
+def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -304,7 +306,7 @@ def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: s
 
 
 def test_key_that_is_no_property_name_is_shown_as_line_number(tmp_path: Path) -> None:
-    """The line may be a part of a secret, so its text must not be in a warning, where keys are shown."""
+    """Warnings show unknown keys. A key that is no property name may be a part of a secret, so it must not be shown."""
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",
@@ -343,14 +345,14 @@ def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.
     assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
 
 
-def test_missing_secret_is_named_in_the_error(tmp_path: Path) -> None:
+def test_error_names_a_variable_or_file_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
         filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
     with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):
         filled(tmp_path, f"ssl.key.password=file:{tmp_path}/none")
 
 
-def test_secrets_are_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_appear_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, "[clusters.prod]\nbootstrap='a:1'\nssl.key.password='hunter2'")
     settings = config.load()
     target = config.resolve(settings, Namespace(cluster="prod"))
@@ -362,7 +364,9 @@ def test_secrets_are_in_no_repr_and_no_traceback(folder: Path, monkeypatch: pyte
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_environment_variables_choose_the_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_environment_variables_choose_configuration_and_state_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "s"))
     assert (config.config_dir(), config.state_folder().path) == (tmp_path / "c", tmp_path / "s")
@@ -374,7 +378,7 @@ def test_environment_variables_choose_the_folders(monkeypatch: pytest.MonkeyPatc
         assert (config.config_dir(), config.state_folder().path) == (tmp_path / "xc/kgtui", tmp_path / "xs/kgtui")
 
 
-def test_import_of_config_loads_no_library() -> None:
+def test_importing_kgtui_config_loads_no_third_party_package() -> None:
     code = (
         "import sys, kgtui.config; print([m for m in ('msgspec','javaproperties','platformdirs') if m in sys.modules])"
     )

@@ -1,4 +1,4 @@
-"""Tests of finding and fetching Kafka's jars."""
+"""Tests of the functions that find and fetch the jars of Kafka and Spark for other tests."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_an_error_for_missing_jars_names_the_fetch_command() -> None:
+def test_error_about_missing_jars_names_the_command_that_fetches_them() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
         jars.clients_jar("1.0.0")
 
 
-def test_the_class_path_has_every_jar_of_the_version(cache: Path) -> None:
+def test_class_path_of_a_kafka_version_has_every_jar_of_its_folder(cache: Path) -> None:
     (cache / "kafka-4.3.1").mkdir()
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
 
-def test_interrupted_download_leaves_no_folder(cache: Path) -> None:
-    """A later run would take an incomplete folder for a complete one."""
+def test_interrupted_download_leaves_no_incomplete_folder(cache: Path) -> None:
+    """Otherwise, a later run would use the incomplete folder as if it were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -50,7 +50,7 @@ def test_interrupted_download_leaves_no_folder(cache: Path) -> None:
     assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
 
 
-def test_maven_and_ivy_files_have_the_same_coordinates() -> None:
+def test_maven_and_ivy_files_name_the_same_jars_and_versions() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
     project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:
@@ -58,14 +58,14 @@ def test_maven_and_ivy_files_have_the_same_coordinates() -> None:
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
 
 
-def test_dependencies_are_not_resolved_by_default() -> None:
-    """Dependencies are excluded, because a repository may have the jar but not its dependencies."""
+def test_without_transitive_the_maven_file_excludes_all_dependencies() -> None:
+    """Only the named jars are fetched, because a Maven repository may lack their dependencies."""
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
     assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)
 
 
-def test_a_new_version_is_fetched_into_the_existing_folder(cache: Path) -> None:
+def test_only_the_missing_jar_is_fetched_into_an_existing_folder(cache: Path) -> None:
     wanted = fetch.client_coordinates()
     target = cache / "kafka-clients"
     target.mkdir()

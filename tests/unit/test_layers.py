@@ -35,14 +35,14 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take long to import. They are not needed to print the version or the help."""
+"""Modules that take long to import. `kgtui --version` and `kgtui --help` must not import them."""
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
 
 
 @cache
 def loaded_by(program: str) -> frozenset[str]:
-    """Return the modules in `sys.modules` after a program has run in a new process."""
+    """Run Python source code in a new process, and return the names of all modules that it has loaded."""
     code = f"{program}\nimport sys, json\nsys.stderr.write(json.dumps(list(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -79,7 +79,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_app_does_not_load_hidden_panes_and_dialogs() -> None:
+def test_importing_the_app_does_not_load_hidden_panes_and_dialogs() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}
@@ -100,13 +100,13 @@ def test_app_does_not_load_hidden_panes_and_dialogs() -> None:
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("tui", "commands")])
-def test_only_the_tui_loads_textual(package: str) -> None:
+def test_only_the_packages_tui_and_commands_load_textual(package: str) -> None:
     assert "textual" not in loaded_by_package(package)
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
-def test_only_the_client_loads_aiokafka(package: str) -> None:
-    """UI, monitor and actions use Kafka through the interface `GroupAdmin`. The simulator has its own sockets."""
+def test_only_the_packages_client_admin_and_commands_load_aiokafka(package: str) -> None:
+    """Other packages use Kafka through the interface `GroupAdmin`. The simulator handles its sockets itself."""
     assert "aiokafka" not in loaded_by_package(package)
 
 
@@ -115,15 +115,17 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_only_the_extras_load_arrow_delta_and_spark() -> None:
-    """kgtui without extras must run on hosts without Arrow, Delta and Spark."""
+def test_importing_a_package_loads_no_extra_but_pyspark_in_the_pipeline() -> None:
+    """kgtui without its extras must run on hosts without Arrow, Delta and Spark."""
     extras = {"deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 
 
-def test_the_pipeline_loads_only_what_executors_have() -> None:
-    """Executors get the packages `pipeline`, `protocol`, `model` and `lake`; they have only PySpark and Arrow."""
+def test_pipeline_loads_only_packages_that_spark_executors_have() -> None:
+    """Spark executors get the packages `pipeline`, `protocol`, `model` and `lake`. Of third-party packages, they only
+    have PySpark and Arrow.
+    """
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
@@ -131,7 +133,7 @@ def test_the_pipeline_loads_only_what_executors_have() -> None:
     assert packages == {"pipeline", "lake", "protocol", "model", "errors"}
 
 
-def test_model_tests_need_no_kafka_client_library() -> None:
+def test_tests_of_the_model_run_without_any_kafka_client_package() -> None:
     program = """
 import sys
 for name in ("aiokafka", "confluent_kafka", "kafka", "kio"):
@@ -156,7 +158,7 @@ def test_every_package_has_a_docstring(package: str) -> None:
 
 
 def imports_between_modules() -> dict[str, set[str]]:
-    """Return the modules of kgtui that each module imports, also inside functions and for type checking only."""
+    """Return module → the modules of kgtui that it imports, also inside functions and for type checking only."""
     root = Path(kgtui.__file__).parent
     sources = {
         ".".join(("kgtui", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -175,7 +177,7 @@ def imports_between_modules() -> dict[str, set[str]]:
     return imports
 
 
-def test_there_are_no_import_cycles() -> None:
+def test_modules_of_kgtui_do_not_import_each_other_in_cycles() -> None:
     try:
         TopologicalSorter(imports_between_modules()).prepare()
     except CycleError as error:

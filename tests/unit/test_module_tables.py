@@ -1,4 +1,4 @@
-"""The table of modules in the docstring of each package is complete, so that a reader can choose a module by it."""
+"""The docstring of each package has a complete table of its modules, which says what each module contains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import kgtui
 
 ROOT = Path(kgtui.__file__).parent
 MOST_WITHOUT_TABLE = 3
-"""Maximum number of modules and subpackages in a package whose docstring needs no table."""
+"""Maximum number of modules and subpackages of a package whose docstring may lack a table."""
 
 HEADING = ["| module | contents |", "|---|---|"]
 ROW = re.compile(r"\| `(\w+)` \| .*\S \|")
@@ -45,7 +45,7 @@ del PACKAGES[""]  # The docstring of kgtui has no table, because CONTRIBUTING.md
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_module_table_has_one_row_per_module(package: str) -> None:
+def test_table_in_a_package_docstring_has_one_row_per_module(package: str) -> None:
     expected, rows = modules(PACKAGES[package]), module_table(docstring(PACKAGES[package]))
     if rows is None:
         assert len(expected) <= MOST_WITHOUT_TABLE, f"kgtui.{package} needs a table of its modules in its docstring"
@@ -58,7 +58,7 @@ def test_module_table_has_one_row_per_module(package: str) -> None:
     assert len(listed) == len(expected), "a module has two rows"
 
 
-def test_contributing_lists_every_package() -> None:
+def test_contributing_md_lists_every_package_of_kgtui() -> None:
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `kgtui/(\w+)` \|", text, re.MULTILINE)
     assert sorted(listed) == sorted(package for package in PACKAGES if "." not in package)

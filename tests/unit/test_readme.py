@@ -36,7 +36,7 @@ def commands_in_readme() -> list[list[str]]:
     return found
 
 
-async def test_python_example_runs() -> None:
+async def test_python_example_in_the_readme_runs() -> None:
     """The example runs unchanged, except for the address, in a new process on a simulated cluster."""
     (code,) = fenced(TEXT, "python")
     assert code.count('"localhost:9092"') == 1
@@ -58,7 +58,7 @@ async def test_python_example_runs() -> None:
 
 
 @pytest.mark.parametrize("mark", PRINTED_BY)
-def test_generated_tables_are_current(mark: str) -> None:
+def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     """If this test fails, run `python -m tests.readme`, which updates the tables in the README."""
     assert between(TEXT, mark) == table(mark)
     assert with_tables(TEXT) == TEXT
@@ -75,8 +75,8 @@ def test_filter_table_has_every_term_with_a_valid_example() -> None:
 
 
 @pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
-def test_commands_in_the_readme_parse(words: list[str]) -> None:
-    """The parsers of the program accept the command lines and the filters in them."""
+def test_parsers_of_kgtui_accept_the_commands_in_the_readme(words: list[str]) -> None:
+    """They accept the options and the filters of each command line."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
         return
@@ -86,7 +86,8 @@ def test_commands_in_the_readme_parse(words: list[str]) -> None:
             parse(text)
 
 
-def test_commands_are_found_and_wrong_options_are_rejected() -> None:
+def test_commands_in_the_readme_are_found_and_unknown_options_are_rejected() -> None:
+    """Otherwise, the test above would pass without checking anything."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -94,7 +95,7 @@ def test_commands_are_found_and_wrong_options_are_rejected() -> None:
         parse_args(["ls", "--no-such-option"])
 
 
-def test_configuration_examples_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys, config = fenced(TEXT, "toml")
     (tmp_path / "config.toml").write_text(config + keys, encoding="utf-8")
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path))
@@ -110,7 +111,7 @@ def test_links_in_the_readme_exist() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_table_of_calls_names_every_method_of_group_admin() -> None:
+def test_table_of_api_calls_in_the_readme_names_every_groupadmin_method() -> None:
     rows = re.findall(r"^\| `[^|]*\| (`[^|]*)\|$", TEXT[TEXT.index("| Java's Admin |") :], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     calls = {name for name, _ in inspect.getmembers(GroupAdmin, inspect.isfunction) if not name.startswith("_")}

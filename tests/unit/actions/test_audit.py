@@ -58,7 +58,9 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_next_start_logs_the_outcome_of_a_killed_process(killed: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_next_start_logs_the_deletion_that_a_killed_process_had_sent(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
     """The group no longer exists, so the outcome is logged as a deletion that was found later.
 
     After that, the deletion is not checked again.
@@ -84,7 +86,9 @@ async def test_next_start_logs_failure_if_the_group_still_exists(killed: StateFo
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_unknown_result_is_checked_again_at_a_later_start(killed: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_deletion_with_an_unknown_result_is_checked_again_at_a_later_start(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
     """While the group's broker does not respond, the result of the deletion stays unknown."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
@@ -107,20 +111,24 @@ class OtherCluster(ScriptedAdmin):
         return replace(await super().cluster(), cluster_id="another")
 
 
-async def test_deletion_of_a_running_process_is_not_checked(killed: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_deletion_that_another_process_still_executes_is_not_checked(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
     """The shared lock shows that another process is still executing its deletion."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_first_start_sends_no_request_and_creates_no_folder(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder(
+    folder: StateFolder, admin: ScriptedAdmin
+) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()
 
 
-async def test_intent_has_command_process_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_intent_line_has_command_process_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
     """The intent and the outcome of a deletion have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
@@ -136,7 +144,9 @@ async def test_intent_has_command_process_time_cluster_and_loss(folder: StateFol
     assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
 
 
-async def test_incomplete_line_does_not_damage_the_next(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_incomplete_line_in_the_audit_log_does_not_damage_the_next_line(
+    folder: StateFolder, admin: ScriptedAdmin
+) -> None:
     """A line that a crash cut off counts as one damaged line."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
@@ -147,7 +157,7 @@ async def test_incomplete_line_does_not_damage_the_next(folder: StateFolder, adm
     assert entries[0].outcome is not None
 
 
-def test_line_on_a_full_disk_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_that_a_full_disk_cuts_off_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a line cannot be written completely, the earlier lines stay in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
@@ -170,7 +180,7 @@ def _append_many(log: Path, name: int) -> None:
         append_line(log, f"{name}:{number}:{'x' * 5000}".encode())
 
 
-def test_processes_append_lines_at_the_same_time(tmp_path: Path) -> None:
+def test_several_processes_append_lines_to_the_log_at_the_same_time(tmp_path: Path) -> None:
     """If several processes write to the log, no line is lost or mixed with another line."""
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")

@@ -37,7 +37,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return a consumer group with an offset, a partition without an offset, and an offset in a deleted topic."""
+    """Return the data of a consumer group: an offset, a partition without an offset, an offset in a deleted topic."""
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
     )
@@ -45,7 +45,7 @@ def consumer(group: str = "g") -> GroupData:
 
 
 def share() -> GroupData:
-    """Return a share group whose configs could not be read."""
+    """Return the data of a share group whose configs could not be read."""
     described = GroupDescription("s", "share", "share", "Empty", 1, group_epoch=3, assignment_epoch=2)
     offsets = GroupOffsets(share=(ShareOffset("t", 0, 5, 1, 2), ShareOffset("t", 1, None)), bounds={})
     return GroupData(described, offsets, None, Fault("NOT_SUPPORTED", "no configs before 3.7"))
@@ -86,7 +86,7 @@ def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_csv_has_the_format_of_kafkas_tool(folder: StateFolder) -> None:
+def test_csv_file_of_a_backup_has_the_format_of_kafkas_tool(folder: StateFolder) -> None:
     """The CSV file leaves out partitions without a commit and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
@@ -112,7 +112,7 @@ def test_existing_backup_is_not_overwritten(folder: StateFolder) -> None:
 @pytest.mark.parametrize(
     "name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""], ids=lambda name: ascii(name)[:9]
 )
-def test_any_group_id_gives_a_safe_file_name(folder: StateFolder, name: str) -> None:
+def test_backup_of_any_group_id_gets_a_safe_file_name(folder: StateFolder, name: str) -> None:
     """For every group id, the file is in the backup folder and its name is short and ASCII."""
     path = backup_path(folder, name, "0123456789abcdef", 0.0)
     assert path.parent == folder.backups
@@ -130,8 +130,8 @@ def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
     assert not read_backup(path).complete
 
 
-def test_files_that_are_no_backups_are_rejected(folder: StateFolder) -> None:
-    """The list of backups reports each file that is not a backup, and shows the other files."""
+def test_files_that_are_no_backups_are_reported_and_not_listed(folder: StateFolder) -> None:
+    """`list_backups` returns the valid backups, and one message for each file that is no backup."""
     path = write_a_backup(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")

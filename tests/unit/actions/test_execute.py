@@ -34,7 +34,13 @@ def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Call `act`, which changes the cluster, right before the scripted cluster responds to the nth call of `call`."""
+    """Change the scripted cluster just before it responds to a call.
+
+    Args:
+        call: name of the method of `admin`.
+        act: function that changes the cluster.
+        nth: number of the call of this method, counted from 1, at which `act` is called.
+    """
     record_call = admin._record_call
     seen = 0
 
@@ -60,7 +66,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 
 
 @pytest.mark.parametrize("type_", ["classic", "consumer", "share", "streams"])
-async def test_empty_group_is_deleted_after_backup_and_check(
+async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
     """The steps are: back up, log the intent, describe again, send the request, verify, log the outcome."""
@@ -93,8 +99,10 @@ async def test_connect_registry_and_simple_groups_are_deleted(
     assert (await delete(admin, folder, "g")).exit_code == 0
 
 
-async def test_intent_and_backup_exist_before_the_request(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """While the request is being executed, the log has an intent but no outcome, and the backup is complete."""
+async def test_intent_and_backup_are_complete_before_the_request_is_sent(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """While the delete request is in flight, the audit log has an intent but no outcome, and the backup is complete."""
     seen: list[object] = []
 
     def look() -> None:
@@ -132,7 +140,7 @@ async def test_group_that_becomes_active_during_the_backup_is_refused(
     assert sends(admin) == []
 
 
-async def test_group_active_before_the_request_is_refused_by_the_broker(
+async def test_broker_refuses_a_group_that_becomes_active_just_before_the_request(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
@@ -162,8 +170,8 @@ async def test_group_whose_type_changed_since_the_plan_is_refused(admin: Scripte
     assert sends(admin) == []
 
 
-async def test_no_request_is_sent_for_a_group_already_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Somebody else deleted the group, so the result is not a success of this deletion."""
+async def test_no_request_is_sent_for_a_group_that_no_longer_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Somebody else deleted the group after the plan was made. Its result is GONE, not DELETED."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.groups.clear()
@@ -174,15 +182,17 @@ async def test_no_request_is_sent_for_a_group_already_gone(admin: ScriptedAdmin,
     assert sends(admin) == []
 
 
-async def test_group_that_the_broker_cannot_find_is_reported_as_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_that_disappears_just_before_the_request_is_reported_as_gone(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The broker responds with GROUP_ID_NOT_FOUND (69)."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", admin.groups.clear)
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.GONE
 
 
-async def test_request_to_a_wrong_coordinator_fails(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The request is sent only once. It fails, so the group still exists."""
+async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The broker responds with NOT_COORDINATOR (16). The request is not sent again, and the group still exists."""
     admin.add("g", state="Empty", lag=5)
     fault = Fault("NOT_COORDINATOR", "This is not the correct coordinator.", 16, group="g")
     admin.delete_outcomes["g"] = Outcome("g", fault)
@@ -192,7 +202,9 @@ async def test_request_to_a_wrong_coordinator_fails(admin: ScriptedAdmin, folder
     assert len(sends(admin)) == 1
 
 
-async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_whose_coordinator_changed_since_the_plan_is_deleted(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """A group whose coordinator has changed since the plan is still the same group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -200,7 +212,9 @@ async def test_group_with_a_new_coordinator_is_deleted(admin: ScriptedAdmin, fol
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_lost_response_of_a_successful_deletion_is_verified(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The request is sent only once. Afterwards, the cluster is asked whether the group still exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -216,7 +230,9 @@ async def test_lost_response_of_a_successful_deletion_is_verified(admin: Scripte
     assert len(sends(admin)) == 1
 
 
-async def test_lost_response_for_an_existing_group_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_outcome_is_uncertain_if_the_response_is_lost_and_the_group_exists(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The broker may still execute the request, so the backup is kept and no final outcome is logged."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -232,7 +248,7 @@ async def test_lost_response_for_an_existing_group_is_uncertain(admin: ScriptedA
 
 
 async def test_outcome_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """If the call raises an error, it is not known whether the request was sent."""
+    """If calling `delete_groups` raises an error, it is not known whether the broker has received the request."""
     admin.add("g", state="Empty", lag=5)
 
     async def timed_out(groups: object, *, timeout: float = 30.0) -> object:
@@ -242,7 +258,9 @@ async def test_outcome_is_uncertain_if_the_request_raises_an_error(admin: Script
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_outcome_is_uncertain_if_a_closed_connection_cancels_the_request(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The group still has exactly one result, and no final outcome is logged."""
     admin.add("g", state="Empty", lag=5)
 
@@ -256,10 +274,10 @@ async def test_request_cancelled_by_a_closed_connection_is_uncertain(admin: Scri
 
 
 async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Without a complete list, the deletion counts as not verified.
+    """The state `Dead` from an old describe RPC does not prove that a group no longer exists.
 
-    The state `Dead` from an old describe RPC does not prove that the group no longer exists. A list that lacks the
-    groups of one broker does not prove it either.
+    kgtui therefore lists all groups after the deletion. If the list lacks the groups of one broker, the deletion counts
+    as not verified.
     """
     describe = admin.describe_groups
 
@@ -285,7 +303,9 @@ async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedA
     assert "could not be verified" in result.reason
 
 
-async def test_success_response_is_a_failure_if_the_group_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_counts_as_failed_if_the_group_exists_after_a_success_response(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -293,7 +313,7 @@ async def test_success_response_is_a_failure_if_the_group_exists(admin: Scripted
     assert "the group exists" in result.reason
 
 
-async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_refusal_by_the_broker_names_the_missing_acl_operation(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", Fault("GROUP_AUTHORIZATION_FAILED", "", 30, group="g"))
@@ -302,7 +322,7 @@ async def test_refusal_by_the_broker_names_the_permission(admin: ScriptedAdmin, 
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_group_whose_offsets_became_forbidden_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_group_is_refused_if_its_offsets_can_no_longer_be_read(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """If the offsets can no longer be read for the backup, the group is refused."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -341,7 +361,7 @@ async def test_full_disk_refuses_the_group(
     assert list_backups(folder) == ([], [])
 
 
-async def test_unlogged_outcome_is_reported_with_the_result(
+async def test_result_says_that_the_outcome_could_not_be_logged(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The group was deleted, but its outcome could not be logged. The result says so."""

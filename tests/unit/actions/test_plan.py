@@ -43,9 +43,10 @@ async def test_plan_states_what_deleting_a_group_would_lose(admin: ScriptedAdmin
     ("type_", "gap"),
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
-async def test_loss_names_what_the_backup_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
-    """A restored consumer or streams group is a simple classic group, and a restored share group has no records in
-    flight.
+async def test_plan_names_what_a_backup_of_the_group_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
+    """From the backup, a consumer or streams group can only be restored as a simple classic group.
+
+    A restored share group has lost its delivery counts.
     """
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
@@ -54,13 +55,13 @@ async def test_loss_names_what_the_backup_cannot_restore(admin: ScriptedAdmin, t
     assert line.loss.positions == 1000
 
 
-async def test_group_without_offsets_loses_nothing(admin: ScriptedAdmin) -> None:
+async def test_deleting_a_group_without_offsets_loses_nothing(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty")
     (line,) = (await plan(admin, ["g"])).allowed
     assert (line.loss.undo, line.loss.partitions, line.loss.not_restored) == (Undo.RESTORABLE, 0, ())
 
 
-async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
+async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
     """Brokers accept no commit for a deleted topic, so these offsets cannot be restored."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
@@ -69,7 +70,7 @@ async def test_loss_of_offsets_in_deleted_topics_is_irreversible(admin: Scripted
     assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
 
 
-async def test_plan_has_one_entry_per_group_in_order(admin: ScriptedAdmin) -> None:
+async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
     """An active or missing group does not affect the plan for the other groups."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
@@ -105,7 +106,7 @@ async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> 
 
 
 async def test_group_is_refused_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """If the broker does not answer, the group is refused. It does not count as a group without offsets."""
+    """A group whose offsets are unknown is not treated like a group without offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -118,7 +119,7 @@ async def test_group_is_refused_if_reading_its_offsets_times_out(admin: Scripted
     )
 
 
-async def test_missing_delete_permission_is_named(admin: ScriptedAdmin) -> None:
+async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
     """The plan already refuses a group that the user may not delete, before a request is sent."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
@@ -142,7 +143,7 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
         (frozenset({"DELETE", "DESCRIBE"}), "DescribeGroups v5", True),
     ],
 )
-async def test_loss_mentions_offsets_that_may_be_hidden(
+async def test_plan_says_that_the_broker_may_have_hidden_offsets(
     admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, mentioned: bool
 ) -> None:
     """OffsetFetch silently omits topics that the user may not describe. The loss mentions this possibility."""
@@ -163,7 +164,7 @@ async def test_similar_ids_are_different_groups(admin: ScriptedAdmin) -> None:
     assert [line.group for line in made.refused] == [pairs[1]]
 
 
-async def test_plan_raises_if_no_broker_answers(admin: ScriptedAdmin) -> None:
+async def test_planning_raises_an_error_if_no_broker_answers(admin: ScriptedAdmin) -> None:
     async def nothing(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers", (("b:1", "refused"),))
 

@@ -1,4 +1,4 @@
-"""Files in the state folder cannot be read, and cannot be redirected, by other users of the machine."""
+"""Other users of the machine can neither read the files in the state folder nor redirect writes to other files."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_state_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: 
         private_folder(tmp_path)
 
 
-def test_incomplete_backups_are_removed(tmp_path: Path) -> None:
+def test_remove_drafts_removes_incomplete_backups_only(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

@@ -26,8 +26,8 @@ class Script:
     """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
-        steps: duration of each call of `sleep_until`, in seconds.
-        happens: functions that change the cluster. Each is called with the number of the step after every step.
+        steps: one duration in seconds for each call of `sleep_until`. A call is a step.
+        happens: functions that change the cluster. After each step, all of them are called with the number of the step.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
 @pytest.fixture
 def admin(script: Script) -> ScriptedAdmin:
-    """A cluster with a stopped group, a slow group, a healthy group, and groups without lag."""
+    """Return a scripted cluster with a stopped group, a slow group, a healthy group, and groups without lag."""
     admin = ScriptedAdmin()
     admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)
     admin.add("slow", "classic", members=(member("b", topics=("t-slow",)),), lag=900)
@@ -105,7 +105,7 @@ def test_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_time_until_unread_records_expire_is_reported(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
+def test_check_reports_how_soon_unread_records_expire(admin: ScriptedAdmin, run: Callable[..., Completed]) -> None:
     admin.topic_retention = Retention({"t-stuck": 7_200.0}, 86_400.0)
     ran = run("check", "stuck")
     assert "; records of t-stuck will be lost in at most 1 h 58 min" in ran.out
@@ -114,7 +114,7 @@ def test_time_until_unread_records_expire_is_reported(admin: ScriptedAdmin, run:
     assert (loss["basis"], loss["at_most"]) == ("retention", True)
 
 
-def test_time_until_offsets_of_an_empty_group_expire_is_reported(
+def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.add("left", "consumer", state="Empty", lag=0)
@@ -126,7 +126,7 @@ def test_time_until_offsets_of_an_empty_group_expire_is_reported(
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_unreadable_retention_is_reported_and_does_not_fail_the_check(
+def test_retention_that_cannot_be_read_is_reported_without_failing_the_check(
     admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
@@ -162,7 +162,7 @@ def test_exit_code_depends_on_verdicts_options_and_filter(
     assert run(*words).code == code
 
 
-def test_groups_are_read_at_start_at_each_interval_and_at_end(
+def test_groups_are_read_at_the_start_at_each_interval_and_at_the_end(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -192,7 +192,7 @@ def test_sort_term_uses_the_lag_of_the_last_read(run: Callable[..., Completed]) 
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_short_watch_reports_verdicts_that_are_not_final(run: Callable[..., Completed]) -> None:
+def test_short_watch_says_that_its_verdicts_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -226,7 +226,7 @@ def test_json_has_verdict_cause_basis_and_counts(run: Callable[..., Completed]) 
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_json_says_how_much_time_a_final_verdict_needs(run: Callable[..., Completed]) -> None:
+def test_json_says_how_long_a_watch_must_be_for_a_final_verdict(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -244,7 +244,7 @@ def test_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
-def test_csv_header_and_json_keys_keep_their_names_and_order(run: Callable[..., Completed]) -> None:
+def test_csv_columns_and_json_keys_have_the_documented_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason"
@@ -321,7 +321,7 @@ def test_group_deleted_during_the_watch_does_not_fail_the_check(
     assert ran.out.rstrip().endswith("the group no longer exists")
 
 
-def test_fault_of_a_group_is_dropped_when_the_group_is_deleted(
+def test_earlier_error_of_a_group_is_not_reported_after_its_deletion(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -351,7 +351,7 @@ def test_no_second_read_starts_while_a_slow_read_is_running(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # One read at the start, a slow read that takes four steps, and one read in each of the three remaining steps.
+    # The five reads are one at the start, a slow one that takes four steps, and one in each of the three last steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

@@ -51,7 +51,7 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """Run a check with simulated time, and return its JSON with the exit code and the messages on stderr."""
+    """Run `kgtui check` with simulated time. Return its JSON, with the exit code and the text on stderr added to it."""
     args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
     args.seconds, args.interval = seconds, interval
     clock: Any = SimulatedClock(cluster)
@@ -78,9 +78,9 @@ CAUSES = {
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
     # Groups with a large lag that falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # Groups that commit, but whose lag does not fall.
+    # Groups that commit offsets, but whose lag does not fall.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Groups with unread records that commit nothing, some with members and some without.
+    # Groups that have unread records but commit no offsets; some have members, and some have none.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
     # Groups without offsets.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
@@ -111,7 +111,7 @@ async def test_verdicts_match_the_simulated_behavior_of_each_group(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_short_watch_reports_verdicts_that_are_not_final(
+async def test_short_watch_says_that_its_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
@@ -133,7 +133,7 @@ async def test_healthy_groups_are_ok_at_any_traffic_and_interval(
         assert found["code"] == 0
 
 
-async def test_unresponsive_broker_affects_only_its_own_groups(
+async def test_check_covers_only_groups_of_brokers_that_respond(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
@@ -164,10 +164,10 @@ class SimulatedRecording:
         await self.look()
 
 
-async def test_recording_gets_the_same_verdicts_as_the_cluster(
+async def test_check_of_a_recording_gives_the_same_verdicts_as_check_of_the_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes, as in the tests on the cluster."""
+    """The recording has a poll every 5 s for two minutes. The check on the cluster reads as often and as long."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)
@@ -220,7 +220,7 @@ async def kgtui(*words: str) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_exit_code_of_the_process_follows_the_verdict() -> None:
+async def test_exit_code_of_the_kgtui_process_depends_on_the_verdict() -> None:
     async with accelerated_cluster() as cluster:
         watch = (
             "--bootstrap-server",
@@ -242,7 +242,7 @@ async def test_exit_code_of_the_process_follows_the_verdict() -> None:
     assert missing == (1, fine[1], "kgtui: no group matches the filter\n")
 
 
-async def test_check_exits_with_3_if_unreachable_and_2_for_wrong_options() -> None:
+async def test_check_exits_with_3_for_an_unreachable_cluster_and_2_for_wrong_options() -> None:
     nowhere = await kgtui("check", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2")
     assert (nowhere[0], nowhere[1]) == (3, "")
     assert (await kgtui("check", "--for", "never"))[0] == 2

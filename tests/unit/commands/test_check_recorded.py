@@ -32,7 +32,12 @@ STOPS = 12
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the result of one poll. The group `stuck` stops committing after poll `STOPS`."""
+    """Return the result of one poll.
+
+    Args:
+        poll: number of the poll. After poll `STOPS`, the group `stuck` commits no more offsets.
+        more: further arguments of `PollResult`.
+    """
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -64,7 +69,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Completed:
-    """Exit code and output of a check."""
+    """Exit code, stdout and stderr of `kgtui check`."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err
@@ -87,7 +92,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_end_of_the_recording_is_judged_by_default(check: Callable[..., Completed]) -> None:
+def test_without_option_at_the_end_of_the_recording_is_checked(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -95,13 +100,13 @@ def test_end_of_the_recording_is_judged_by_default(check: Callable[..., Complete
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_verdict_at_a_time_uses_the_polls_before_it(check: Callable[..., Completed]) -> None:
-    """The recording has several keyframes, and some of its files are compacted."""
+def test_verdict_for_a_time_is_computed_from_the_polls_before_that_time(check: Callable[..., Completed]) -> None:
+    """`--at` selects the time. The recording has several keyframes, and some of its files are compacted."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_short_period_reports_verdicts_that_are_not_final(check: Callable[..., Completed]) -> None:
+def test_check_of_a_short_period_says_that_its_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
@@ -123,13 +128,13 @@ def test_short_period_reports_verdicts_that_are_not_final(check: Callable[..., C
         (("--interval", "5s"), 2),
     ],
 )
-def test_exit_codes_are_the_same_as_for_a_cluster(
+def test_check_of_a_recording_has_the_same_exit_codes_as_check_of_a_cluster(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code
 
 
-def test_json_has_time_duration_and_interval_of_the_recording(check: Callable[..., Completed]) -> None:
+def test_json_has_time_and_length_of_the_checked_period_and_poll_interval(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -144,12 +149,14 @@ def test_json_has_time_duration_and_interval_of_the_recording(check: Callable[..
     assert row["trend"] == pytest.approx(10.0)
 
 
-def test_missing_part_of_the_recording_is_reported(check: Callable[..., Completed]) -> None:
+def test_check_reports_that_the_recording_covers_only_a_part_of_the_period(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: of the 1 h before this time, only 5 min were recorded\n")
 
 
-def test_time_until_records_expire_uses_the_recorded_retention(check: Callable[..., Completed], tmp_path: Path) -> None:
+def test_time_until_records_expire_is_computed_from_the_recorded_retention(
+    check: Callable[..., Completed], tmp_path: Path
+) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
     # The oldest record has been unread for the whole two minutes of the check, and the topic keeps it for an hour.
@@ -165,7 +172,7 @@ def test_time_until_records_expire_uses_the_recorded_retention(check: Callable[.
     )
 
 
-def test_trend_uses_only_the_polls_after_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_lag_trend_is_computed_only_from_the_polls_after_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gap")
     for poll in (*range(6), *range(9, 12)):
         recording.poll(state_at(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
@@ -176,7 +183,7 @@ def test_trend_uses_only_the_polls_after_a_gap(tmp_path: Path, check: Callable[.
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_unreadable_groups_make_the_result_partial(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_missing_response_of_a_broker_makes_the_result_partial(tmp_path: Path, check: Callable[..., Completed]) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
     recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):
@@ -189,7 +196,9 @@ def test_unreadable_groups_make_the_result_partial(tmp_path: Path, check: Callab
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_deleted_group_is_found_only_before_its_deletion(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_deleted_group_is_found_only_at_a_time_before_its_deletion(
+    tmp_path: Path, check: Callable[..., Completed]
+) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -199,6 +208,6 @@ def test_deleted_group_is_found_only_before_its_deletion(tmp_path: Path, check: 
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_option_at_without_lake_is_rejected(capfd: pytest.CaptureFixture[str]) -> None:
+def test_option_at_is_rejected_without_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -51,7 +51,7 @@ def test_version_and_help_import_no_large_module() -> None:
     assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_ls_without_filter_imports_neither_ui_nor_filter_language() -> None:
+def test_ls_without_filter_imports_neither_terminal_ui_nor_filter_language() -> None:
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
@@ -71,7 +71,7 @@ def test_only_the_connection_module_of_aiokafka_is_imported() -> None:
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
 
-def test_only_parsers_of_named_commands_are_created(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_parser_of_the_command_in_use_is_created(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     init = parser.CommandParser.__init__
 
@@ -190,7 +190,7 @@ def test_crash_report_contains_no_secrets(
         assert "sasl.password=[removed]" in shown
 
 
-def test_crash_is_printed_if_no_report_file_can_be_written(
+def test_crash_is_described_on_stderr_if_no_report_file_can_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
@@ -210,7 +210,7 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(
     assert capsys.readouterr() == ("", "")
 
 
-def test_closed_pipe_exits_with_141_and_prints_nothing() -> None:
+def test_command_whose_output_pipe_is_closed_exits_with_141_without_a_message() -> None:
     """`kgtui … | head` prints no message and no traceback, and exits with the code of a program killed by SIGPIPE."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -236,7 +236,7 @@ def test_unknown_commands_and_options_are_rejected(capsys: pytest.CaptureFixture
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_wrong_filter_is_rejected_before_the_ui_opens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_filter_is_rejected_before_the_terminal_ui_opens(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--filter", "stat:x"]) == 2
     assert "did you mean state?" in capsys.readouterr().err
     assert cli.main(["--interval", "-1"]) == 2
@@ -274,7 +274,7 @@ def test_unknown_option_error_names_the_help_of_the_command(
     ids=" ".join,
 )
 def test_empty_name_of_cluster_group_or_file_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A script may pass an unset variable. If kgtui then used the default, it might act on another cluster."""
+    """A script may pass an unset variable as the name. If kgtui used its default, it might act on another cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 
@@ -299,7 +299,9 @@ def test_an_empty_filter_matches_all_groups() -> None:
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
-def test_unwritable_stdout_prints_one_sentence_and_exits_with_1(command: str, redirection: str, tmp_path: Path) -> None:
+def test_command_that_cannot_write_to_stdout_says_so_and_exits_with_1(
+    command: str, redirection: str, tmp_path: Path
+) -> None:
     ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)
     assert ran.returncode == 1
     reason = "No space left on device" if redirection == ">/dev/full" else "Bad file descriptor"
@@ -307,8 +309,8 @@ def test_unwritable_stdout_prints_one_sentence_and_exits_with_1(command: str, re
 
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
-def test_unwritable_stderr_does_not_end_a_command(redirection: str, tmp_path: Path) -> None:
-    """The message about the unknown property is lost, so the exit code is 1, but the list of groups is printed."""
+def test_command_that_cannot_write_to_stderr_still_prints_its_result(redirection: str, tmp_path: Path) -> None:
+    """`kgtui ls` prints the groups. It exits with 1, because a warning about a property could not be printed."""
     properties = tmp_path / "client.properties"
     properties.write_text("sasl.mechanismm=PLAIN\n")
     with spawn(Options(brokers=1, groups=5)) as cluster:
@@ -319,6 +321,6 @@ def test_unwritable_stderr_does_not_end_a_command(redirection: str, tmp_path: Pa
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a shell, with configuration and state in a folder of its own."""
+    """Run a command line in a shell, with `folder` as the place of the configuration folder and the state folder."""
     env = {**os.environ, "KGTUI_CONFIG_DIR": str(folder / "config"), "KGTUI_STATE_DIR": str(folder / "state")}
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)

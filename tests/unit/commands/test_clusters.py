@@ -19,7 +19,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_message_without_clusters_says_what_to_configure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_if_no_cluster_is_configured_a_message_says_what_to_configure(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["clusters"]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -56,7 +58,7 @@ def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytes
     assert "hunter2" not in text + table
 
 
-def test_wrong_configuration_file_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_configuration_file_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.toml").write_text("[clusters.x]\nbotstrap = 'a'\n")
     assert main(["clusters"]) == 2
     assert "clusters.x.botstrap" in capsys.readouterr().err

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
-    """Let every command connect to a scripted cluster, in which two groups are Empty and `live` has a member."""
+    """Return a scripted cluster, to which every command connects. Two groups are Empty, and `live` has a member."""
     scripted = ScriptedAdmin()
     scripted.add("idle-a", state="Empty", lag=5)
     scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)
@@ -113,7 +113,7 @@ def test_unconfirmed_delete_exits_with_4_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_read_only_cluster_is_refused_without_a_request(
+def test_delete_on_a_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cluster is read-only if the configuration or an environment variable says so."""
@@ -157,7 +157,7 @@ def test_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
 def test_group_option_deletes_exactly_the_named_groups(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The id may look like a filter term. A group that does not exist is refused."""
+    """A group id that looks like a filter term is used as an id. A group that does not exist is refused."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -203,7 +203,7 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_filter_of_several_words_is_rejected_because_they_look_like_ids(
+def test_filter_of_several_words_is_rejected_because_the_words_look_like_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
@@ -219,8 +219,10 @@ def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -
 
 
 @pytest.mark.parametrize("typed", ["", "y", "yes", "2 ", "3"])
-def test_wrong_confirmation_is_refused(admin: ScriptedAdmin, terminal: Any, typed: str) -> None:
-    """For several groups, only the number of groups is accepted. The end of the input does not confirm the deletion."""
+def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
+    admin: ScriptedAdmin, terminal: Any, typed: str
+) -> None:
+    """To delete several groups, the user must type the number of groups. The end of stdin does not confirm either."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -285,7 +287,7 @@ def test_control_characters_in_ids_are_escaped(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_unfinished_deletion_is_checked_by_the_next_delete(
+def test_next_delete_command_checks_a_deletion_without_an_outcome(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
@@ -302,7 +304,7 @@ def test_unfinished_deletion_is_checked_by_the_next_delete(
     assert json.loads(capsys.readouterr().out)["entries"] == []
 
 
-def test_backups_are_listed_and_shown(
+def test_backups_command_lists_all_backups_or_shows_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A single backup is shown with the command that restores it. An incomplete backup is reported."""
@@ -329,7 +331,7 @@ def test_backups_are_listed_and_shown(
     assert "incomplete" in capsys.readouterr().err
 
 
-def test_audit_log_is_listed_and_damaged_lines_are_counted(
+def test_audit_command_lists_the_entries_and_counts_damaged_lines(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A damaged line makes the exit code 1."""
@@ -349,7 +351,7 @@ def test_audit_log_is_listed_and_damaged_lines_are_counted(
     assert (len(output["entries"]), output["damaged_lines"]) == (2, 1)
 
 
-def test_delete_connects_once(
+def test_delete_opens_only_one_connection_to_the_cluster(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a second connection, warnings about the client properties would be printed twice."""

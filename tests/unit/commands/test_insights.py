@@ -55,7 +55,7 @@ def test_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
     assert " ".join(narrow.split()) == " ".join(wide.split())
 
 
-def test_output_to_a_full_disk_is_reported(
+def test_insights_reports_that_stdout_is_on_a_full_disk(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Full(io.StringIO):
@@ -67,14 +67,16 @@ def test_output_to_a_full_disk_is_reported(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_evidence_option_prints_table_rows(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_option_evidence_prints_the_table_rows_behind_each_finding(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
     out = capfd.readouterr().out
     assert "    TOPIC  PARTITION  STATUS  LAG  POSITION" in out
     assert "    t              1  STOP    700  –" in out
 
 
-def test_json_has_every_finding_and_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (document["version"], document["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
@@ -90,7 +92,7 @@ def test_json_has_every_finding_and_table(lake: Path, capfd: pytest.CaptureFixtu
     }
 
 
-def test_lake_comes_from_environment_variable(
+def test_without_option_lake_the_lake_comes_from_kgtui_lake(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2
@@ -100,7 +102,9 @@ def test_lake_comes_from_environment_variable(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_filter_uses_the_last_recorded_state(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_filter_is_applied_to_the_last_recorded_state_of_the_groups(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     lake = tmp_path / "lake"
     made = RecordingBuilder(lake)
     made.poll(poll_of(groups=("pay",)), START)
@@ -110,7 +114,7 @@ def test_filter_uses_the_last_recorded_state(tmp_path: Path, capfd: pytest.Captu
     assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
 
 
-def test_wrong_filter_is_rejected(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_filter_is_rejected(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "members:x", "--lake", str(lake)]) == 2
     assert "filter, at character" in capfd.readouterr().err
 

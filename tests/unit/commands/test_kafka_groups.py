@@ -39,20 +39,20 @@ def test_options_are_parsed_like_jopt_simple() -> None:
         (["-xyz"], "x is not a recognized option"),
     ],
 )
-def test_wrong_options_give_the_messages_of_kafkas_script(words: list[str], message: str) -> None:
+def test_wrong_options_cause_the_same_messages_as_in_kafkas_script(words: list[str], message: str) -> None:
     with pytest.raises(KafkaOptionError) as caught:
         read_options(words, OPTIONS)
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_duplicate_option_is_rejected_when_its_value_is_used() -> None:
+def test_option_given_twice_is_rejected_when_its_value_is_used() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
     assert not caught.value.usage
 
 
-def test_long_option_descriptions_are_wrapped() -> None:
+def test_long_option_help_is_wrapped() -> None:
     lines = usage((Option("server", "word " * 20, "a rather long description of what it is", required=True),)).split(
         "\n"
     )
@@ -60,7 +60,7 @@ def test_long_option_descriptions_are_wrapped() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_columns_are_padded_by_utf16_length() -> None:
+def test_columns_are_padded_to_a_width_in_utf16_code_units() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"
@@ -102,7 +102,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_broker_fails() -> None:
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
 
-async def test_failure_of_all_brokers_is_an_error() -> None:
+async def test_listing_groups_raises_an_error_if_every_broker_fails() -> None:
     admin = ScriptedAdmin()
     for node in admin.brokers:
         admin.broken[node] = DeadlineError("no answer", broker=node)

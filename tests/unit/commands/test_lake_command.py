@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def test_status_prints_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_status_prints_a_table_of_the_tables(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake)]) == 0
     out = capfd.readouterr().out
     header, groups = out.splitlines()[:2]
@@ -49,7 +49,7 @@ def test_status_prints_a_table(lake: Path, capfd: pytest.CaptureFixture[str]) ->
         (20, ["TABLE", "ROWS", "DAYS", "WRITTEN"]),
     ],
 )
-def test_status_leaves_out_columns_on_a_narrow_terminal(
+def test_lake_status_leaves_out_columns_on_a_narrow_terminal(
     lake: Path, width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kgtui.commands.lake.terminal_width", lambda: width)
@@ -59,7 +59,7 @@ def test_status_leaves_out_columns_on_a_narrow_terminal(
     assert len(groups) < max(width, 70)
 
 
-def test_status_prints_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_status_prints_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake), "--format", "json"]) == 0
     status = json.loads(capfd.readouterr().out)
     assert status["version"] == 1
@@ -68,7 +68,7 @@ def test_status_prints_json(lake: Path, capfd: pytest.CaptureFixture[str]) -> No
     assert status["recorder"] is None
 
 
-def test_unreadable_table_is_reported(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_status_reports_a_table_that_cannot_be_read(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (lake / "gold/lag/_delta_log").mkdir(parents=True)
     assert main(["lake", "status", str(lake)]) == 1
     output = capfd.readouterr()
@@ -76,14 +76,16 @@ def test_unreadable_table_is_reported(lake: Path, capfd: pytest.CaptureFixture[s
     assert re.search(r"gold/lag +\? +\? +\?", output.out)
 
 
-def test_optimize_prints_the_number_of_files(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_optimize_prints_how_many_files_it_has_compacted(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         load_deltalake().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
     assert main(["lake", "optimize", str(lake)]) == 0
     assert "gold/lag: compacted 2 files into 1" in capfd.readouterr().out
 
 
-def test_prune_dry_run_prints_the_rows_to_delete(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_prune_with_dry_run_prints_how_many_rows_it_would_delete(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
     dry_run = capfd.readouterr().out
     main(["lake", "prune", str(lake), "--keep", "all"])
@@ -97,7 +99,7 @@ def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: 
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_option_keep_accepts_rules_for_all_tables_layers_and_tables() -> None:
+def test_option_keep_accepts_a_rule_for_all_tables_a_layer_or_one_table() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):
@@ -108,12 +110,12 @@ def test_option_keep_accepts_rules_for_all_tables_layers_and_tables() -> None:
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (38_400, "38 kB"), (999_700, "1.0 MB"), (4 * 10**15, "4000 TB")],
 )
-def test_bytes_are_formatted_with_decimal_units(count: int, text: str) -> None:
+def test_sizes_in_bytes_are_written_with_decimal_units(count: int, text: str) -> None:
     assert in_bytes(count) == text
 
 
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_large_counts_are_shortened_with_a_unit(amount: float, text: str) -> None:
+def test_large_numbers_are_shortened_with_k_or_m(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -55,7 +55,9 @@ def test_info_messages_are_not_logged_without_the_option_debug(folder: Path) -> 
     assert "worth it" in path.read_text()
 
 
-def test_unwritable_folder_disables_the_log(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_log_records_are_discarded_if_the_log_folder_cannot_be_created(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder.write_text("in the way")
     assert start_log(debug=True) is None
     logging.getLogger("kgtui.x").error("lost")

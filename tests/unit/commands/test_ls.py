@@ -119,7 +119,9 @@ def test_missing_groups_are_reported_with_similar_ids(
     assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
 
 
-def test_named_groups_are_listed_by_their_exact_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_option_group_lists_the_groups_with_exactly_these_ids(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("type:share", lag=3)
     ran = run("ls", "--group", "type:share", "--group", "idle", "--lag")
     assert (ran.code, groups(ran)) == (0, ["idle", "type:share"])
@@ -140,7 +142,7 @@ def test_json_and_csv_have_the_selected_groups(run: Callable[..., Completed]) ->
     assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
 
 
-def test_csv_is_escaped_on_a_terminal_only(
+def test_control_characters_in_csv_are_escaped_on_a_terminal_only(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admin.add("evil\x1b[31m\u202e")
@@ -149,13 +151,13 @@ def test_csv_is_escaped_on_a_terminal_only(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_an_unknown_format_is_an_error_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_result_raises_an_error_for_a_format_without_a_writer(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""
 
 
-def test_wide_format_reads_members(run: Callable[..., Completed]) -> None:
+def test_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
     assert "127.0.0.1:9092 (1)" in ran.out
@@ -173,7 +175,9 @@ def test_list_is_partial_if_a_broker_does_not_respond(run: Callable[..., Complet
     assert found["faults"][0]["broker"] == 2
 
 
-def test_forbidden_offsets_are_shown_as_unknown(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_lag_of_a_group_without_permission_is_shown_as_unknown(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -213,14 +217,14 @@ def test_groups_with_the_same_error_are_reported_in_one_line(
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_message_about_the_term_empty_names_the_ui(run: Callable[..., Completed]) -> None:
+def test_ls_says_that_the_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: needs the terminal UI" in ran.err
 
 
-def test_message_about_a_verdict_term_names_kgtui_check(run: Callable[..., Completed]) -> None:
+def test_ls_says_that_the_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err

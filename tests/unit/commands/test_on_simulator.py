@@ -40,7 +40,7 @@ def test_ls_in_another_process_lists_the_groups(company: SimulatorProcess) -> No
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_cluster_comes_from_environment_variable(company: SimulatorProcess) -> None:
+def test_without_options_the_cluster_comes_from_an_environment_variable(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
@@ -48,7 +48,7 @@ def test_cluster_comes_from_environment_variable(company: SimulatorProcess) -> N
     assert names == sorted(names, reverse=True)
 
 
-def test_show_groups_and_doctor_print_results(company: SimulatorProcess) -> None:
+def test_commands_show_groups_and_doctor_print_their_results(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -60,7 +60,7 @@ def test_show_groups_and_doctor_print_results(company: SimulatorProcess) -> None
     assert "ShareGroupDescribe" in done.stdout
 
 
-def test_closed_pipe_ends_a_watch_without_a_message(company: SimulatorProcess) -> None:
+def test_ls_watch_ends_without_a_message_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
     """This happens in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -71,7 +71,7 @@ def test_closed_pipe_ends_a_watch_without_a_message(company: SimulatorProcess) -
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ctrl_c_ends_a_watch_without_output(company: SimulatorProcess) -> None:
+def test_ctrl_c_ends_ls_watch_without_a_message(company: SimulatorProcess) -> None:
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "orders"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -81,7 +81,7 @@ def test_ctrl_c_ends_a_watch_without_output(company: SimulatorProcess) -> None:
     assert (process.returncode, err) == (130, b"")
 
 
-def test_demo_without_screen_prints_its_address_and_stops_on_ctrl_c() -> None:
+def test_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() -> None:
     command = [sys.executable, "-m", "kgtui", "demo", "--no-tui", "--brokers", "2", "--scenario", "empty"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -96,7 +96,7 @@ def test_demo_without_screen_prints_its_address_and_stops_on_ctrl_c() -> None:
     assert err == "kgtui: simulated cluster with 2 brokers and 0 groups; Ctrl-C stops it\n"
 
 
-def test_demo_reports_a_port_in_use(company: SimulatorProcess) -> None:
+def test_demo_reports_that_its_port_is_in_use(company: SimulatorProcess) -> None:
     port = company.bootstrap.partition(",")[0].rpartition(":")[2]
     done = kgtui("demo", "--no-tui", "--brokers", "1", "--listen", f"127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (2, "")
@@ -105,7 +105,7 @@ def test_demo_reports_a_port_in_use(company: SimulatorProcess) -> None:
 
 
 async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
-    """Return the JSON and the text of `kgtui doctor`."""
+    """Run `kgtui doctor` on the cluster, and return its output as JSON and as text."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)
@@ -134,7 +134,7 @@ async def test_doctor_reports_a_broker_that_does_not_respond() -> None:
     assert 2 in [fault["broker"] for fault in found["faults"]]
 
 
-async def test_unresponsive_broker_affects_only_its_own_groups() -> None:
+async def test_groups_of_responsive_brokers_are_selected_if_another_broker_hangs() -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin:

@@ -1,4 +1,4 @@
-"""Tests of `kgtui pipeline`: wrong options, lakes and topics are reported before Spark is started."""
+"""Tests of `kgtui pipeline`: invalid options, unusable lakes and unreadable topics are reported before Spark starts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_unreachable_cluster_is_reported_and_no_lake_is_created(
     assert not (tmp_path / "lake").exists()
 
 
-def test_run_without_any_source_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_run_with_nothing_to_read_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """If the command were accepted, a misspelled path would become an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
@@ -78,7 +78,9 @@ def test_missing_folder_of_records_is_reported(capsys: pytest.CaptureFixture[str
     assert not (tmp_path / "lake").exists()
 
 
-def test_tables_are_created_before_spark_is_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_bronze_and_silver_tables_are_created_before_spark_is_started(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     lake, records = tmp_path / "lake", tmp_path / "records"
     records.mkdir()
     assert "Spark was started" in error_of(capsys, CRASHED, "run", "--lake", lake, "--records", records)
@@ -110,7 +112,7 @@ def test_lake_without_write_permission_is_reported(
 def test_lake_of_another_cluster_is_rejected(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Tables do not name the cluster, so rows of two clusters could not be told apart."""
+    """The rows of a lake do not name their cluster, so rows of two clusters could not be distinguished."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")
@@ -139,7 +141,7 @@ class FakeAdmin:
     Args:
         leaders: leaders of the partitions of the topic.
         bounds: partition → log start and log end offset.
-        faults: faults in every response.
+        faults: the faults that every response contains.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:
@@ -159,7 +161,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_log_bounds_of_all_partitions_are_read() -> None:
+async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
@@ -174,13 +176,13 @@ async def test_log_bounds_of_all_partitions_are_read() -> None:
         (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_topic_is_rejected_if_a_partition_cannot_be_read(leaders: Leaders, message: str) -> None:
+async def test_offsets_topic_is_rejected_if_it_is_missing_or_cannot_be_read(leaders: Leaders, message: str) -> None:
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)})
     with pytest.raises(SourceError, match=message):
         await read_bounds(admin, 5)
 
 
-async def test_partition_without_log_bounds_is_reported_with_the_reason() -> None:
+async def test_offsets_topic_is_rejected_if_log_bounds_of_a_partition_are_missing() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

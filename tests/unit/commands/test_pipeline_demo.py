@@ -24,7 +24,7 @@ HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
 
 def record(path: Path) -> RecordingReader:
-    """Record `HISTORY` into a new lake."""
+    """Record `HISTORY` into a new lake, check the number of polls, and return a reader of the recording."""
     progress: list[int] = []
     status = asyncio.run(record_history(str(path), HISTORY, progress.append))
     assert status.polls == HISTORY.polls == 37
@@ -33,7 +33,7 @@ def record(path: Path) -> RecordingReader:
     return RecordingReader(path)
 
 
-def test_history_has_no_gaps_and_depends_only_on_the_seed(tmp_path: Path) -> None:
+def test_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: Path) -> None:
     first, second = record(tmp_path / "a"), record(tmp_path / "b")
     polls = first.polls()
     assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
@@ -49,7 +49,7 @@ def test_history_has_no_gaps_and_depends_only_on_the_seed(tmp_path: Path) -> Non
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_history_ends_at_a_multiple_of_the_interval() -> None:
+def test_last_poll_of_a_history_is_at_a_multiple_of_the_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 
@@ -95,13 +95,15 @@ def test_demo_runs_the_pipeline_and_prints_findings(
     assert f"kgtui report {lake} -o report.html" in output.err
 
 
-def test_exit_code_of_a_failed_pipeline_is_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipeline_demo_returns_the_exit_code_of_a_failed_pipeline_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pipeline_demo, "_record", lambda *_: None)
     monkeypatch.setattr(pipeline_demo, "_run_pipeline", lambda *_: 3)
     assert pipeline_demo.run(parsed(f"--lake={tmp_path}/demo")) == 3
 
 
-def test_interrupted_recording_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipeline_demo_removes_its_temporary_folder_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(lake: str, _history: Any) -> None:
         assert [str(path) for path in tmp_path.iterdir()] == [lake]
         raise KeyboardInterrupt

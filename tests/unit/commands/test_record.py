@@ -62,10 +62,10 @@ def wait_for(lake: Path, polls: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_recorder_stops_cleanly_on_a_signal_or_after_its_time(
+def test_recorder_writes_everything_and_exits_on_a_signal_or_after_option_for(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The second recorder would flush only once per hour, but it also writes its polls when it stops after 3 s."""
+    """The first recorder gets a signal. The second one stops after 3 s (`--for`). Both write their polls and exit."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -82,7 +82,7 @@ def test_recorder_stops_cleanly_on_a_signal_or_after_its_time(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_exits_with_4_and_a_killed_recorder_is_reported(
+def test_second_recorder_of_a_lake_exits_with_4_and_a_kill_is_reported_later(
     cluster: SimulatorProcess, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
@@ -125,7 +125,7 @@ def test_record_with_a_wrong_duration_exits_with_2(
     assert words[0] in capsys.readouterr().err
 
 
-def test_message_without_deltalake_says_what_to_install(
+def test_commands_on_lakes_say_what_to_install_if_deltalake_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
@@ -165,14 +165,14 @@ def test_replay_without_terminal_is_rejected(tmp_path: Path, capsys: pytest.Capt
     assert "kgtui ls --lake" in capsys.readouterr().err
 
 
-def test_durations_are_parsed() -> None:
+def test_durations_are_parsed_and_invalid_ones_are_rejected() -> None:
     assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
             parse_duration("--for", text)
 
 
-def test_points_in_time_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_in_time_are_parsed_and_invalid_ones_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:

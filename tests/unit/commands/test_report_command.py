@@ -48,7 +48,7 @@ def test_report_is_written_to_a_pipe_without_replacing_it(lake: Path, tmp_path: 
     assert pipe.is_fifo()
 
 
-def test_since_and_until_limit_the_plots(lake: Path, tmp_path: Path) -> None:
+def test_options_since_and_until_limit_the_time_of_the_plots(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()

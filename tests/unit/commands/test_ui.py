@@ -36,7 +36,7 @@ async def first(stack: AsyncExitStack, *words: str) -> Session:
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
-async def test_named_cluster_is_opened_even_if_it_does_not_answer() -> None:
+async def test_named_cluster_is_opened_even_if_no_broker_responds() -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
@@ -44,7 +44,7 @@ async def test_named_cluster_is_opened_even_if_it_does_not_answer() -> None:
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_start_screen_without_cluster_lists_failed_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_reachable_cluster_the_session_has_the_failed_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
         return (("localhost:9092", "refused"),)
 
@@ -111,7 +111,7 @@ async def test_typed_address_is_opened_only_if_a_broker_responds() -> None:
         assert session.target.bootstrap == cluster.bootstrap
 
 
-async def test_simulated_cluster_stops_when_the_ui_closes() -> None:
+async def test_simulated_cluster_stops_when_the_terminal_ui_closes() -> None:
     async with AsyncExitStack() as stack:
         session = await SessionOpener(build().parse_args(["demo", "--brokers", "1"]), stack).demo()
         assert session.target.name == "demo"
@@ -121,7 +121,7 @@ async def test_simulated_cluster_stops_when_the_ui_closes() -> None:
     assert await sessions._failed_attempts(Target("demo", tuple(session.target.bootstrap.split(",")))) != ()
 
 
-def test_ui_without_terminal_is_rejected() -> None:
+def test_terminal_ui_is_rejected_without_a_terminal() -> None:
     """There is no terminal in a pipe, in cron, or if stderr, on which Textual draws, is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -171,10 +171,10 @@ async def test_configured_clusters_can_be_opened_while_unreachable(folder: Path)
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_command_config_option_applies_to_the_first_cluster_only(
+async def test_option_command_config_applies_to_the_first_cluster_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The passwords in the file are not sent to other clusters. The option `--read-only` applies to all clusters."""
+    """Otherwise, passwords in its file would be sent to other clusters. `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("no.such.key=1\n")
@@ -194,7 +194,7 @@ async def test_command_config_option_applies_to_the_first_cluster_only(
         assert back.target.command_config == str(secret)
 
 
-async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) -> None:
+async def test_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         opener = SessionOpener(build().parse_args([]), stack)
         assert (await opener.demo()).open_cluster is None
@@ -205,8 +205,8 @@ async def test_demo_offers_clusters_only_if_some_are_configured(folder: Path) ->
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
-async def test_groups_are_read_before_the_ui_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first frame therefore shows groups. Polling stops when the UI closes."""
+async def test_groups_are_read_while_the_terminal_ui_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Therefore, the first frame already shows groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

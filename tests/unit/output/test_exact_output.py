@@ -32,7 +32,7 @@ SHOWN = ("pay", "shared", "connect", "registry", "app", "simple")
 
 
 def example_group_list(*, members: bool = True, lag: bool = True, repeated: bool = False) -> group_list.GroupList:
-    """Return a list of six groups of several kinds, one of which could not be read."""
+    """Return a list of six groups of several kinds. One of the groups could not be read."""
     snapshot = mixed_snapshot()
     ids = sorted(snapshot.groups)
     return group_list.GroupList(snapshot, ids, Coverage((1, 2), (5, 6)), (FAULT,), members, lag, repeated)
@@ -52,7 +52,7 @@ def show_json() -> bytes:
 
 
 def show_tables(*, wide: bool) -> bytes:
-    """Return the tables in the output of `show`, without the header of each group."""
+    """Return the output of `kgtui show` for the groups in `SHOWN`, without the header of each group."""
     snapshot, _ = described()
     texts = [group_details.as_text(snapshot, group, wide=wide) for group in SHOWN]
     return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()

@@ -66,12 +66,12 @@ def test_unknown_values_are_null_and_never_zero_in_json() -> None:
     assert {row["lag_unknown"] for row in rows(mixed_snapshot(), lag=False).values()} == {None}
 
 
-def test_times_are_rfc3339_in_utc() -> None:
+def test_times_are_written_as_rfc3339_in_utc() -> None:
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
-def test_json_and_csv_keep_ids_exactly() -> None:
+def test_json_and_csv_contain_hostile_ids_unchanged() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
     text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
@@ -108,14 +108,14 @@ def test_unknown_values_are_empty_cells_in_csv() -> None:
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_plain_table_has_only_the_default_columns() -> None:
+def test_table_without_members_and_lag_has_only_the_default_columns() -> None:
     text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_table_distinguishes_none_no_answer_no_permission_and_zero() -> None:
+def test_table_has_different_marks_for_no_value_no_answer_and_no_permission() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(
@@ -141,6 +141,6 @@ def test_wide_table_has_coordinator_address_topics_and_hosts() -> None:
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_have_replacements_in_ascii() -> None:
+def test_marks_are_replaced_with_ascii_characters() -> None:
     assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
     assert marks.NONE.translate(marks.ASCII) == "-"

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    """Return the incident of a group as values for JSON."""
+    """Return the incident export of a group as an object for JSON. The default snapshot is the example snapshot."""
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 
-def test_json_has_group_brokers_assignment_and_version() -> None:
+def test_json_export_has_group_brokers_assignment_and_kgtui_version() -> None:
     read = json.loads(render(incident_of("payments.settle"), "json"))
     assert read["tool"] == "kgtui 9.9"
     assert read["group"]["state"] == "Reconciling"
@@ -38,7 +38,7 @@ def test_json_has_group_brokers_assignment_and_version() -> None:
     assert read["command"].startswith("kafka-consumer-groups.sh ")
 
 
-def test_markdown_has_every_section() -> None:
+def test_markdown_export_has_every_section() -> None:
     text = markdown(incident_of("payments.settle"))
     assert text.startswith("# Group `payments.settle`\n")
     for part in ("## Assignment", "## Members", "## Partitions", "## Config", "## Brokers", "kgtui 9.9"):
@@ -71,18 +71,18 @@ def test_sensitive_configs_and_secrets_are_removed() -> None:
         ("http://host/path", "http://host/path"),
     ],
 )
-def test_redact_replaces_secrets_only(text: str, clean: str) -> None:
+def test_redact_replaces_secrets_and_no_other_text(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
-def test_group_without_permission_has_the_fault_and_advice() -> None:
+def test_export_of_a_group_without_permission_has_the_error_and_advice() -> None:
     text = markdown(incident_of("secret.group"))
     assert "`GROUP_AUTHORIZATION_FAILED`" in text
     assert "Ask for DESCRIBE" in text
     assert "not read" in text
 
 
-def test_deleted_group_is_exported_as_last_described() -> None:
+def test_deleted_group_is_exported_with_its_last_known_data() -> None:
     snapshot = example_snapshot()
     gone = replace(snapshot, groups={})
     read = incident_of("payments.settle", gone)
@@ -107,7 +107,7 @@ def test_groups_on_the_same_topics_are_listed() -> None:
 
 
 @pytest.mark.parametrize("text", ["a`b", "``", "`x`", "|", "a\nb", "<script>", "[x](y)", "\x1b[31m", " lead"])
-def test_no_id_can_close_its_code_span(text: str) -> None:
+def test_no_id_can_close_its_markdown_code_span(text: str) -> None:
     shown = code(text)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence
@@ -122,7 +122,7 @@ def test_code_fence_is_longer_than_fences_in_the_text() -> None:
     assert fenced("````").startswith("`````\n")
 
 
-def test_ids_with_control_characters_stay_in_their_cells() -> None:
+def test_ids_with_control_characters_cannot_leave_their_markdown_cells() -> None:
     text = markdown(incident_of(HOSTILE))
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -130,7 +130,7 @@ def test_ids_with_control_characters_stay_in_their_cells() -> None:
     assert len(table) == 1
 
 
-def test_pipe_in_an_id_is_escaped() -> None:
+def test_pipe_character_in_an_id_is_escaped_in_markdown_tables() -> None:
     snapshot = example_snapshot()
     described = snapshot.details["orders.enrich"].value
     member = replace(described.members[0], client_id="a|b")  # type: ignore[index]
@@ -138,7 +138,7 @@ def test_pipe_in_an_id_is_escaped() -> None:
     assert "`a\\|b`" in markdown(incident_of("orders.enrich", snapshot))
 
 
-def test_file_has_mode_0600_and_is_never_overwritten(tmp_path: Path) -> None:
+def test_export_file_has_mode_0600_and_is_never_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "exports"
     first = write(folder, incident_of("payments.settle"), "markdown")
     second = write(folder, incident_of("payments.settle"), "markdown")
@@ -154,7 +154,7 @@ def test_file_has_mode_0600_and_is_never_overwritten(tmp_path: Path) -> None:
     ["../../etc/passwd", "a/b", "", ".hidden", "x" * 32_000, HOSTILE, "\udcff", "-rf"],
     ids=["up", "slash", "empty", "hidden", "long", "hostile", "surrogate", "option"],
 )
-def test_every_id_gets_a_safe_unique_file_name(group: str, tmp_path: Path) -> None:
+def test_export_of_every_group_id_gets_a_safe_unique_file_name(group: str, tmp_path: Path) -> None:
     stem = file_stem(group)
     assert "/" not in stem
     assert stem.isascii()

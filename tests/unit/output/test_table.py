@@ -18,7 +18,7 @@ def test_numbers_are_right_aligned_without_trailing_blanks() -> None:
     )
 
 
-def test_table_without_rows_has_its_header() -> None:
+def test_table_without_rows_still_has_a_header() -> None:
     assert table(COLUMNS, []) == "GROUP  LAG  STATE\n"
     assert table(COLUMNS, [], header=False) == ""
     assert table(COLUMNS, [("a", "1", "b")], header=False) == "a  1  b\n"
@@ -29,7 +29,7 @@ def test_wide_characters_are_aligned_as_two_cells() -> None:
     assert {cell_len(line) for line in text.splitlines()[1:]} == {len("GROUP  LAG  x")}
 
 
-def test_marks_are_aligned_as_one_cell() -> None:
+def test_marks_for_missing_values_are_aligned_as_one_cell() -> None:
     assert table(COLUMNS, [("a", marks.NONE, "x"), ("b", marks.lag(5, 1), "y")]) == (
         "GROUP  LAG  STATE\na        –  x\nb      ≥ 5  y\n"
     )
