@@ -1,4 +1,4 @@
-"""Burrow's verdict on one window of commits. Tests compare kgtui's health verdicts with it."""
+"""Burrow's verdict on a window of offset commits. Tests compare kgtui's health verdicts with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> Pa
 
     The first rule that applies decides:
 
-    1. The window has no commits, or a smaller fraction of a full window than `minimum_complete`: OK.
+    1. The window has no commits, or the number of its commits divided by `intervals` is below `minimum_complete`: OK.
     2. The current lag is not above `allowed_lag`, or is not known because there is no log end: OK.
     3. The group stopped committing: STOP.
     4. The committed offset went back: REWIND.

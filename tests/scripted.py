@@ -38,10 +38,10 @@ class ScriptedAdmin:
 
     Attributes:
         groups: the listing of every group by id.
-        descriptions, commits, shares, bounds, configs: the rows of the answers, by group id or by partition.
-        topic_retention: the retention times in the answer of `retention`.
-        broken: node id of a broker, or group id → the fault in every answer about this broker or group. A `ClientError`
-            becomes the fault NO_ANSWER, and is raised by polls of the listing feed.
+        descriptions, commits, shares, bounds, configs: the rows that the methods return, by group id or by partition.
+        topic_retention: the retention times that the method `retention` returns.
+        broken: node id of a broker, or group id → the `Fault` in every answer about this broker or group. If the value
+            is a `ClientError`, the `Fault` is NO_ANSWER, and polls of the listing feed raise the error.
         delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
         calls: `(method, ids)` of every call, in order.
         gate: if set to a cleared event, every call waits until the event is set.

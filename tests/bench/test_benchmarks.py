@@ -26,7 +26,7 @@ MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
 @pytest.mark.timeout(900)  # long, because Spark may be slow to start
-def test_benchmark_runs_at_tiny_scale(name: str) -> None:
+def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
     assert all(figure.value >= 0 for figure in figures)
@@ -42,19 +42,19 @@ def test_latency_benchmark_yields_plausible_times() -> None:
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_target_is_compared_with_value_or_ratio() -> None:
+def test_a_target_is_compared_with_the_value_or_the_ratio() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False
     assert Figure("", 20, "ms").met is None
 
 
-def test_table_marks_figures_that_miss_the_target() -> None:
+def test_the_table_marks_figures_that_miss_their_target() -> None:
     lines = list(table([Figure("one", 250, "ms", "another", 100, 2, of_ratio=True), Figure("two", 1.5, "s", target=2)]))
     assert lines[1].split() == ["one", "250", "ms", "100", "ms", "2.5", "≤", "2×", "MISS", "another"]
     assert lines[2].split() == ["two", "1.5", "s", "≤", "2", "ok"]
 
 
-def test_percentile_is_one_of_the_values() -> None:
+def test_a_percentile_is_one_of_the_measured_values() -> None:
     assert percentile([float(number) for number in range(1, 101)], 0.98) == 99
     assert percentile([3.0], 0.99) == 3.0

@@ -1,4 +1,4 @@
-"""`extrapolation`: costs per record are computed from two runs, and figures for a large cluster from these costs."""
+"""Tests of `extrapolation`: two runs give the cost per record, and this cost gives the figures for a large cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, ob
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 
 
-def test_cost_per_record_leaves_out_fixed_costs() -> None:
+def test_the_cost_per_record_does_not_include_fixed_costs() -> None:
     costs = extrapolation.layer_costs(2, run(10**6, 11, 13, 20), run(3 * 10**6, 13, 17, 21))
     layers = {layer.name: layer for layer in costs}
     assert {name: layer.micros for name, layer in layers.items()} == {"bronze": 2.0, "silver": 4.0, "gold": 1.0}
@@ -22,7 +22,7 @@ def test_cost_per_record_leaves_out_fixed_costs() -> None:
     assert layers["gold"].stored == 0
 
 
-def test_figures_name_every_layer() -> None:
+def test_the_figures_cover_every_layer() -> None:
     costs = extrapolation.layer_costs(2, run(1, 0, 0, 0), run(10**6, 1, 2, 3))
     names = [figure.name for figure in extrapolation.figures(costs)]
     assert any("bronze, busy cores" in name for name in names)

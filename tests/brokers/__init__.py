@@ -17,8 +17,8 @@ pytest-xdist. Only a test that calls `request.getfixturevalue` needs the marker 
 fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if the marker is missing.
 To run a cluster with more nodes, create `Cluster("4.3.1", tmp_path, nodes=3)` and call `start()` and `stop()`.
 
-`group_actions` changes groups in ways that leave only records, such as aborted transactions; `offsets_topic` reads all
-records of `__consumer_offsets`.
+`group_actions` changes groups in ways that are visible only in the records of `__consumer_offsets`, such as aborted
+transactions. `offsets_topic` reads all records of `__consumer_offsets`.
 
 The logs of the brokers are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -35,7 +35,10 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit offsets of partition 0 in two transactions, and abort the second one."""
+    """Commit the offset `committed` in one transaction and the offset `aborted` in another, which is then aborted.
+
+    Both offsets are for partition 0.
+    """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()

@@ -1,4 +1,4 @@
-"""Snapshots of any size, and a monitor that publishes them on demand, for tests of the screen."""
+"""Snapshots of any size, and a monitor that publishes them on demand, for tests of the terminal UI."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A monitor with which a test publishes snapshots. It records the calls of the screen in its attributes."""
+    """A monitor with which a test publishes snapshots. Its attributes record the calls that the main screen makes."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

@@ -1,4 +1,4 @@
-"""Tests of switching to another cluster, with the key and with the command palette."""
+"""Tests of switching to another cluster, with the key `c` and with the command palette."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
     await settled(pilot)
 
 
-async def test_choosing_another_cluster_replaces_the_first(tmp_path: Path) -> None:
+async def test_choosing_another_cluster_closes_the_first_and_shows_the_new_one(tmp_path: Path) -> None:
     """The screen shows groups and header of the new cluster, without marks and filter, and keeps its theme.
 
     The session of the first cluster is closed.
@@ -137,7 +137,7 @@ async def test_snapshots_of_a_closed_cluster_are_ignored(tmp_path: Path) -> None
         assert list(main_screen(app).snapshot.groups) == ["new.one"]
 
 
-async def test_unreachable_cluster_can_be_opened_and_left(tmp_path: Path) -> None:
+async def test_an_unreachable_cluster_can_be_opened_and_left_again(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = Snapshot(2, NOW, snapshot_of([], brokers=0).cluster, faults=(REFUSED,))
     app = clusters.app()
@@ -152,7 +152,7 @@ async def test_unreachable_cluster_can_be_opened_and_left(tmp_path: Path) -> Non
         assert "payments.settle" in screen_text(app)
 
 
-async def test_a_configuration_error_is_shown_in_the_dialog(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_shows_a_configuration_error(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(100, 30)) as pilot:
@@ -167,7 +167,7 @@ async def test_a_configuration_error_is_shown_in_the_dialog(tmp_path: Path) -> N
         assert clusters.closed == []
 
 
-async def test_the_list_shows_all_columns_and_the_open_cluster(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_lists_all_settings_and_marks_the_open_cluster(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -200,7 +200,7 @@ async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -
         assert not any("\x1b" in line or "\n" in line or "\u202e" in line for line in shown)
 
 
-async def test_without_clusters_the_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
+async def test_without_configured_clusters_the_dialog_shows_a_configuration_example(tmp_path: Path) -> None:
     app = Clusters(tmp_path, ()).app(config_file=tmp_path / "config.toml")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -215,7 +215,7 @@ async def test_without_clusters_the_dialog_shows_a_configuration_example(tmp_pat
         assert app.screen is main_screen(app)
 
 
-async def test_cluster_action_is_unavailable_without_other_clusters(tmp_path: Path) -> None:
+async def test_the_cluster_action_is_unavailable_if_no_cluster_can_be_opened(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -254,7 +254,7 @@ async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) ->
         ]
 
 
-async def test_grouping_and_sorting_are_kept_for_another_cluster(tmp_path: Path) -> None:
+async def test_grouping_and_sorting_of_the_tree_are_kept_after_a_cluster_switch(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(120, 40)) as pilot:

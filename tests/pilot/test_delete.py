@@ -119,7 +119,7 @@ async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
     await pilot.pause()
 
 
-async def test_the_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """The dialog shows the group's id and type, what is lost, the backup folder, and the command of Kafka's tool.
 
     The Cancel button has the focus.
@@ -164,7 +164,9 @@ async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folde
 
 
 @pytest.mark.parametrize("wrong", ["", "G", "g ", " g", "gg", "1", "y", "yes"])
-async def test_wrong_confirmation_text_deletes_nothing(admin: ScriptedAdmin, folder: StateFolder, wrong: str) -> None:
+async def test_typing_a_wrong_confirmation_text_deletes_nothing(
+    admin: ScriptedAdmin, folder: StateFolder, wrong: str
+) -> None:
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         await paste(app, pilot, wrong)
@@ -214,8 +216,10 @@ async def test_deleting_a_group_that_got_a_member_is_refused(admin: ScriptedAdmi
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Each group has a row; the number to type counts only the groups that can be deleted."""
+async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """Each group has a row. The number that the user must type counts only the groups that can be deleted."""
     for name in ("a", "b", "c"):
         admin.add(name, state="Empty", lag=1)
     admin.add("live", members=(member(),))
@@ -282,7 +286,7 @@ async def test_groups_with_unusual_ids_can_be_deleted(
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
 @pytest.mark.parametrize("many", [False, True])
-async def test_the_dialog_fits_on_every_screen(
+async def test_the_delete_dialog_fits_every_supported_terminal_size(
     admin: ScriptedAdmin, folder: StateFolder, size: tuple[int, int], many: bool
 ) -> None:
     """The question, the text fields and the buttons are fully visible, even if a group id is long."""
@@ -298,7 +302,9 @@ async def test_the_dialog_fits_on_every_screen(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_only_the_group_of_the_dialog_is_deleted(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_the_dialog_deletes_only_the_groups_that_it_has_planned(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", state="Empty")
     admin.add("other", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
@@ -309,7 +315,9 @@ async def test_only_the_group_of_the_dialog_is_deleted(admin: ScriptedAdmin, fol
     assert set(admin.groups) == {"other"}
 
 
-async def test_escape_has_no_effect_while_deleting(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_escape_does_not_close_the_dialog_while_a_delete_is_running(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.gate = asyncio.Event()
@@ -325,7 +333,9 @@ async def test_escape_has_no_effect_while_deleting(admin: ScriptedAdmin, folder:
     assert "g" not in admin.groups
 
 
-async def test_dialog_shows_that_the_cluster_is_unreachable(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_the_delete_dialog_shows_that_the_cluster_is_unreachable(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """No request is sent, and the dialog can be closed."""
 
     async def away(groups: object, *, timeout: float = 30.0) -> object:
@@ -341,7 +351,7 @@ async def test_dialog_shows_that_the_cluster_is_unreachable(admin: ScriptedAdmin
         await until(pilot, lambda: app.result is None)
 
 
-async def test_a_dialog_with_10000_groups_has_few_widgets(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedAdmin, folder: StateFolder) -> None:
     names = [f"g-{number:05}" for number in range(10_000)]
     for name in names:
         admin.add(name, state="Empty")

@@ -66,7 +66,7 @@ async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
     await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)
 
 
-async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_a_deleted_group_disappears_from_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """Only the group whose id was typed is deleted. The group whose id looks the same stays in the tree."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
@@ -83,7 +83,7 @@ async def test_a_deleted_group_leaves_the_tree(admin: ScriptedAdmin, tmp_path: P
     assert StateFolder(tmp_path).audit.exists()
 
 
-async def test_deleted_groups_leave_the_tree_without_a_poll(
+async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Polling is paused, so that no new list of groups can have caused the removal."""
@@ -144,7 +144,7 @@ async def test_each_key_of_a_burst_has_its_usual_effect(admin: ScriptedAdmin, tm
         assert main_screen(app).query_one(FilterBar).query_one(Input).value == "third"
 
 
-async def test_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_a_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "p\u0430yment")
         assert main_screen(app).why_unavailable("delete") == "Stable with 2 members: stop them first"
@@ -153,7 +153,9 @@ async def test_refused_delete_shows_the_reason(admin: ScriptedAdmin, tmp_path: P
         assert app.screen is main_screen(app)
 
 
-async def test_selecting_another_group_does_not_change_the_dialog(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_the_delete_dialog_keeps_its_group_when_another_group_is_selected(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -183,7 +185,7 @@ async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: 
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_unfinished_delete_is_reported_when_the_app_starts(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_an_unfinished_delete_is_reported_when_the_app_starts(admin: ScriptedAdmin, tmp_path: Path) -> None:
     from kgtui.actions.audit import read_entries
     from kgtui.actions.execute import execute
     from kgtui.actions.plan import plan

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_error_while_exiting_writes_no_crash_report(tmp_path: Path) -> None:
+async def test_an_error_during_the_exit_writes_no_crash_report(tmp_path: Path) -> None:
     """An error that occurs after the exit has begun neither changes the exit code nor counts as a crash."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))

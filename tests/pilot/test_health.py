@@ -1,4 +1,4 @@
-"""Tests of verdicts, such as OK, SLOW and STOP, in the tree, in the filter and in the Overview pane."""
+"""Tests of health verdicts, such as OK, SLOW and STOP, in the tree, in the filter and in the Overview pane."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def overview_of(app: KgtuiApp) -> str:
     return " ".join(main_screen(app).query_one(OverviewPane).text.plain_text.split())
 
 
-async def test_verdicts_have_their_own_column(tmp_path: Path) -> None:
+async def test_the_tree_shows_health_verdicts_in_their_own_column(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settled(pilot)
@@ -43,7 +43,7 @@ async def test_verdicts_have_their_own_column(tmp_path: Path) -> None:
         assert row_of(app, "orders.export").split() == ["▴", "↻", "orders.export", "WARN", "1", "1.2M"]
 
 
-async def test_narrow_screens_show_verdicts_as_marks(tmp_path: Path) -> None:
+async def test_a_narrow_tree_shows_health_verdicts_as_marks(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -52,7 +52,7 @@ async def test_narrow_screens_show_verdicts_as_marks(tmp_path: Path) -> None:
         assert "ERR" not in "".join(rows(app))
 
 
-async def test_verdicts_of_old_reads_are_marked_as_stale(tmp_path: Path) -> None:
+async def test_a_health_verdict_from_an_old_read_is_marked_as_stale(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -73,7 +73,9 @@ async def test_verdicts_of_old_reads_are_marked_as_stale(tmp_path: Path) -> None
         ("timelag:2m+", {"payments.settle"}),
     ],
 )
-async def test_verdict_and_timelag_terms_filter_groups(tmp_path: Path, expression: str, expected: set[str]) -> None:
+async def test_the_filter_terms_verdict_and_timelag_select_groups(
+    tmp_path: Path, expression: str, expected: set[str]
+) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -84,7 +86,7 @@ async def test_verdict_and_timelag_terms_filter_groups(tmp_path: Path, expressio
         assert "3 of 10 watched" in note_of(app)
 
 
-async def test_filter_by_lag_shows_search_progress(tmp_path: Path) -> None:
+async def test_a_filter_by_lag_says_that_the_result_is_preliminary(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -94,7 +96,7 @@ async def test_filter_by_lag_shows_search_progress(tmp_path: Path) -> None:
         assert "watched" not in note_of(app)
 
 
-async def test_overview_shows_the_reason_of_a_verdict_and_the_trend(tmp_path: Path) -> None:
+async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
@@ -106,7 +108,7 @@ async def test_overview_shows_the_reason_of_a_verdict_and_the_trend(tmp_path: Pa
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_stop_verdict_is_undecided_after_a_short_observation(tmp_path: Path) -> None:
+async def test_the_overview_says_that_stop_cannot_be_decided_yet(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
@@ -117,7 +119,7 @@ async def test_stop_verdict_is_undecided_after_a_short_observation(tmp_path: Pat
     assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
 
 
-async def test_group_that_was_never_read_has_no_verdict(tmp_path: Path) -> None:
+async def test_a_group_that_was_never_read_has_no_health_verdict(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

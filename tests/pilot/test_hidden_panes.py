@@ -21,7 +21,7 @@ def created_panes(screen: MainScreen) -> set[str]:
     return {str(pane.id).removeprefix("pane-") for pane in screen.query(Pane)}
 
 
-async def test_hidden_panes_are_created_after_the_first_groups(tmp_path: Path) -> None:
+async def test_hidden_panes_are_created_after_the_first_groups_are_shown(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of([], serial=0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -31,7 +31,7 @@ async def test_hidden_panes_are_created_after_the_first_groups(tmp_path: Path) -
         await until(pilot, lambda: created_panes(screen) == {entry.id for entry in PANES})
 
 
-async def test_pane_opened_before_its_creation_is_created_and_focused(tmp_path: Path) -> None:
+async def test_opening_a_pane_that_does_not_exist_yet_creates_and_focuses_it(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         screen = main_screen(app)

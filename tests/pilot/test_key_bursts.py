@@ -20,7 +20,7 @@ def post_keys(app: KgtuiApp, *keys: str) -> None:
         app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 
 
-async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
+async def test_letters_that_arrive_with_the_slash_key_go_into_the_filter(tmp_path: Path) -> None:
     """The letters go into the text field. Otherwise `p` would pause polling, and `d` would open the delete dialog."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -31,7 +31,7 @@ async def test_letters_after_slash_go_into_the_filter(tmp_path: Path) -> None:
         assert app.screen is main_screen(app)
 
 
-async def test_action_after_a_cursor_move_uses_the_new_row(tmp_path: Path) -> None:
+async def test_an_action_key_that_arrives_with_a_cursor_move_uses_the_new_row(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

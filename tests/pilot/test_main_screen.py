@@ -1,4 +1,4 @@
-"""Tests of the main screen: header, footer, panes, fault lines, focus, keys, sizes."""
+"""Tests of the main screen: header, footer, panes, lines with errors, focus, keys, sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 
-async def test_header_and_fault_line_report_a_silent_broker(tmp_path: Path) -> None:
+async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respond(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -43,7 +43,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
     return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 
-async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
+async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
     """Brokers respond at different times. One write per response would be too much for a slow connection."""
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
@@ -58,7 +58,7 @@ async def test_header_is_written_at_most_once_per_second(tmp_path: Path) -> None
         assert "polled 09:53:21 +01:00 in 1.2 s" in screen_text(app)
 
 
-async def test_longer_poll_duration_does_not_resize_the_header(tmp_path: Path) -> None:
+async def test_a_longer_poll_duration_does_not_resize_the_header(tmp_path: Path) -> None:
     """A new size would cause a new layout, which writes several kilobytes to the terminal."""
     app, monitor = app_on(with_broker_status(sample_snapshot(), answered_at=NOW, took_ms=7.0), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -72,7 +72,7 @@ async def test_longer_poll_duration_does_not_resize_the_header(tmp_path: Path) -
         assert poll_status.outer_size == before
 
 
-async def test_keys_switch_between_tree_and_panes(tmp_path: Path) -> None:
+async def test_keys_switch_between_the_tree_and_the_panes(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -116,7 +116,7 @@ async def test_every_action_runs_without_an_error(tmp_path: Path) -> None:
         assert app.is_running
 
 
-async def test_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path) -> None:
+async def test_the_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path) -> None:
     """The action does not run, neither when its key is pressed nor when it is clicked in the footer."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
@@ -142,7 +142,7 @@ async def test_read_only_sessions_have_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_pause_refresh_and_change_the_polling_interval(tmp_path: Path) -> None:
+async def test_keys_pause_polling_poll_now_and_change_the_polling_interval(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -156,7 +156,7 @@ async def test_keys_pause_refresh_and_change_the_polling_interval(tmp_path: Path
         assert monitor.interval == 1.0
 
 
-async def test_u_shows_times_in_utc(tmp_path: Path) -> None:
+async def test_key_u_shows_times_in_utc(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -165,8 +165,8 @@ async def test_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_y_copies_the_id_and_shift_y_the_command(tmp_path: Path) -> None:
-    """A copied command is also shown in full, so that it can be selected by hand."""
+async def test_key_y_copies_the_group_id_and_shift_y_the_describe_command(tmp_path: Path) -> None:
+    """The copied command is also shown in full, so that it can be selected with the mouse."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -190,7 +190,7 @@ async def test_a_group_id_is_copied_verbatim(tmp_path: Path, group: str) -> None
         assert app.clipboard == group
 
 
-async def test_group_id_in_a_copied_command_is_quoted_for_the_shell(tmp_path: Path) -> None:
+async def test_the_group_id_in_a_copied_command_is_quoted_for_the_shell(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of([("a;b $(x)", "classic", "consumer", "Stable", 1)]), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -198,7 +198,7 @@ async def test_group_id_in_a_copied_command_is_quoted_for_the_shell(tmp_path: Pa
         assert "--group 'a;b $(x)' " in app.clipboard
 
 
-async def test_keys_open_help_and_explain_dialog(tmp_path: Path) -> None:
+async def test_keys_open_the_help_screen_and_the_explain_dialog(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 60)) as pilot:
         await settled(pilot)
@@ -211,7 +211,7 @@ async def test_keys_open_help_and_explain_dialog(tmp_path: Path) -> None:
         assert isinstance(app.screen, ExplainDialog)
 
 
-async def test_going_to_a_hidden_group_clears_the_filter(tmp_path: Path) -> None:
+async def test_going_to_a_group_that_the_filter_hides_clears_the_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, filter="orders")
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -221,7 +221,7 @@ async def test_going_to_a_hidden_group_clears_the_filter(tmp_path: Path) -> None
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_narrow_screen_shows_either_tree_or_panes(tmp_path: Path) -> None:
+async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -242,7 +242,7 @@ async def test_narrow_screen_shows_either_tree_or_panes(tmp_path: Path) -> None:
         assert screen.query_one("#left").display
 
 
-async def test_selected_and_visible_groups_are_passed_to_the_monitor(tmp_path: Path) -> None:
+async def test_the_monitor_is_told_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -253,7 +253,7 @@ async def test_selected_and_visible_groups_are_passed_to_the_monitor(tmp_path: P
     assert {"orders.enrich", "payments.settle", "streams-app"} <= set(visible)
 
 
-async def test_an_unreachable_cluster_is_explained_until_it_responds(tmp_path: Path) -> None:
+async def test_an_unreachable_cluster_shows_the_connection_error_until_it_responds(tmp_path: Path) -> None:
     refused = Fault("NOT_CONNECTED", "broker-1:9092 refused the connection", advice="check the port")
     app, monitor = app_on(snapshot_of([], brokers=0), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -273,7 +273,7 @@ async def test_an_unreachable_cluster_is_explained_until_it_responds(tmp_path: P
         assert "No broker" not in screen_text(app)
 
 
-async def test_missing_groups_and_permissions_are_explained(tmp_path: Path) -> None:
+async def test_an_empty_list_of_groups_is_explained_with_the_missing_permission(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -284,7 +284,7 @@ async def test_missing_groups_and_permissions_are_explained(tmp_path: Path) -> N
         assert "DESCRIBE on Cluster" in screen_text(app)
 
 
-async def test_keys_are_remapped_by_action_id(tmp_path: Path) -> None:
+async def test_the_configuration_remaps_keys_by_action_id(tmp_path: Path) -> None:
     """A notice names each configured id that is not the id of an action."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:

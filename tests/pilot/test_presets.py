@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PRESETS = {"trouble": "fault:yes", "behind": "lag:1k+", "odd": "lagg:1", "[/red]": "nonsense:"}
 
 
-async def test_the_palette_applies_a_preset(tmp_path: Path) -> None:
+async def test_choosing_a_preset_in_the_command_palette_applies_its_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
@@ -25,7 +25,7 @@ async def test_the_palette_applies_a_preset(tmp_path: Path) -> None:
         assert main_screen(app).filter_bar.active_filter == "lag:1k+"
 
 
-async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> None:
+async def test_key_up_in_the_filter_bar_cycles_through_the_presets(tmp_path: Path) -> None:
     """Valid presets appear in the order of their names, and the name of the preset is shown beside the filter."""
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -40,7 +40,7 @@ async def test_up_in_the_filter_bar_cycles_through_presets(tmp_path: Path) -> No
         assert "behind" in str(main_screen(app).query_one("#note", Static).content)
 
 
-async def test_typed_text_is_completed_to_a_preset(tmp_path: Path) -> None:
+async def test_text_typed_in_the_filter_bar_is_completed_to_a_preset(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

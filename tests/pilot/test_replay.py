@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_screen_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_replay_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The header shows the name of the lake and REPLAY. After a seek, the tree shows the groups of the new poll."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
@@ -45,7 +45,7 @@ async def test_screen_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypa
             await until(pilot, lambda: "after" in screen_text(app) and "before" not in screen_text(app))
 
 
-async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_move_to_other_times_of_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The keys `[` and `]` go to the previous and the next poll, and `t` goes to a time that the user types.
 
     At the first poll, `[` shows a message.
@@ -76,7 +76,7 @@ async def test_keys_move_through_a_recording(tmp_path: Path, monkeypatch: pytest
             await press_until("enter", "at-20")
 
 
-async def test_replay_keys_on_a_live_cluster_show_what_to_do(tmp_path: Path) -> None:
+async def test_replay_keys_on_a_live_cluster_show_how_to_open_a_recording(tmp_path: Path) -> None:
     admin = ScriptedAdmin()
     admin.add("payment")
     session = Session(Target("test", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)

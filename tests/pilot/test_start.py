@@ -49,7 +49,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
     return KgtuiApp(session), addresses
 
 
-async def test_failed_attempts_and_configuration_file_are_shown(tmp_path: Path) -> None:
+async def test_start_screen_shows_failed_attempts_and_the_configuration_file(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -60,7 +60,7 @@ async def test_failed_attempts_and_configuration_file_are_shown(tmp_path: Path) 
         assert isinstance(app.focused, Input)
 
 
-async def test_another_address_can_be_typed_after_a_failure(tmp_path: Path) -> None:
+async def test_another_address_can_be_typed_after_a_failed_connection(tmp_path: Path) -> None:
     app, addresses = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -74,7 +74,7 @@ async def test_another_address_can_be_typed_after_a_failure(tmp_path: Path) -> N
         assert "payments.settle" in screen_text(app)
 
 
-async def test_demo_button_works_with_the_keyboard(tmp_path: Path) -> None:
+async def test_the_demo_button_can_be_pressed_with_the_keyboard(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)
@@ -86,7 +86,7 @@ async def test_demo_button_works_with_the_keyboard(tmp_path: Path) -> None:
         assert isinstance(app.screen, MainScreen)
 
 
-async def test_ctrl_c_quits(tmp_path: Path) -> None:
+async def test_ctrl_c_without_selected_text_quits_the_app(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -96,7 +96,7 @@ async def test_ctrl_c_quits(tmp_path: Path) -> None:
     assert not app.is_running
 
 
-async def test_ctrl_c_copies_selected_text(tmp_path: Path) -> None:
+async def test_ctrl_c_copies_selected_text_instead_of_quitting(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -108,7 +108,7 @@ async def test_ctrl_c_copies_selected_text(tmp_path: Path) -> None:
         assert app.is_running
 
 
-async def test_start_screen_opens_a_configured_cluster(tmp_path: Path) -> None:
+async def test_a_configured_cluster_can_be_opened_from_the_start_screen(tmp_path: Path) -> None:
     """If clusters are configured without a default, the screen explains only how to set the default."""
 
     async def another(name: str) -> Session:

@@ -22,7 +22,7 @@ def tree_of(app: KgtuiApp) -> GroupTree:
     return main_screen(app).group_tree
 
 
-async def test_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
+async def test_the_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
     """If there are few groups, all nodes are open at the start. Each node shows the count and the lag of its groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -57,7 +57,7 @@ async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> 
         assert tree.model.cursor_row == 0
 
 
-async def test_n_opens_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
+async def test_key_n_goes_to_a_match_in_a_closed_node_and_wraps_around(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -70,7 +70,7 @@ async def test_n_opens_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
         assert tree.group is not None
 
 
-async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
+async def test_a_new_snapshot_keeps_the_cursor_scroll_position_and_open_nodes(tmp_path: Path) -> None:
     """The selected group stays on its line of the screen while groups above and below it are added and removed."""
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
@@ -93,8 +93,8 @@ async def test_refresh_keeps_cursor_scroll_position_and_open_nodes(tmp_path: Pat
         assert app.focused is tree
 
 
-async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
-    """If the cursor moved to the next group, a key that the user presses at this moment would act on that group."""
+async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Path) -> None:
+    """If the cursor moved to the next group by itself, a key pressed at this moment would act on the wrong group."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -108,7 +108,7 @@ async def test_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: Pat
         assert main_screen(app).group not in ("payments.settle", None)
 
 
-async def test_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
+async def test_the_cursor_follows_a_group_to_the_node_of_its_new_state(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -121,7 +121,7 @@ async def test_cursor_follows_a_group_to_its_new_state(tmp_path: Path) -> None:
         assert "orders.enrich" in rows(app)[tree_of(app).model.cursor_row]
 
 
-async def test_equal_snapshot_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tree sends nothing to the terminal for a snapshot that equals the previous one."""
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -163,7 +163,7 @@ async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Pat
             assert tree.group in HOSTILE
 
 
-async def test_space_and_asterisk_mark_groups(tmp_path: Path) -> None:
+async def test_space_marks_a_group_and_asterisk_marks_or_unmarks_all(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -179,7 +179,7 @@ async def test_space_and_asterisk_mark_groups(tmp_path: Path) -> None:
     ("presses", "first"),
     [(1, "▾ ✓ Stable"), (2, "▾ broker 1"), (3, "▾ no topic"), (4, "▾ orders.*"), (5, "  connect-s3-sink")],
 )
-async def test_b_cycles_through_the_groupings(tmp_path: Path, presses: int, first: str) -> None:
+async def test_key_b_cycles_through_the_groupings_of_the_tree(tmp_path: Path, presses: int, first: str) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -189,7 +189,7 @@ async def test_b_cycles_through_the_groupings(tmp_path: Path, presses: int, firs
         assert text.strip().startswith(first.strip())
 
 
-async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
+async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -199,7 +199,7 @@ async def test_sorting_by_lag_puts_unknown_lag_last(tmp_path: Path) -> None:
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_last_valid_filter_stays_active_while_a_filter_is_invalid(tmp_path: Path) -> None:
+async def test_while_the_filter_is_invalid_the_last_valid_filter_stays_active(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -218,7 +218,7 @@ async def test_last_valid_filter_stays_active_while_a_filter_is_invalid(tmp_path
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_z_shows_only_groups_with_faults(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")
@@ -234,7 +234,7 @@ async def test_z_shows_only_groups_with_faults(tmp_path: Path) -> None:
         assert any("orders" in row for row in rows(app))
 
 
-async def test_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) -> None:
+async def test_the_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path) -> None:
     """A click moves the cursor and opens or closes nodes, the wheel scrolls, and a double click opens the panes."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -289,7 +289,9 @@ async def test_rows_inserted_above_the_visible_area_are_redrawn_correctly(tmp_pa
         assert 0 < len(set(redrawn)) < len(after) - 5
 
 
-async def test_failed_worker_is_reported_with_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_exception_in_the_monitor_is_reported_as_the_cause_of_the_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError
 
     app, monitor = app_on(sample_snapshot(), tmp_path)

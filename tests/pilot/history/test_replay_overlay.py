@@ -73,7 +73,7 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
     return top(app)
 
 
-async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
+async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_screen(tmp_path: Path) -> None:
     """The recording opens with the filter, group, pane and sorting of the live screen.
 
     Meanwhile the live screen still receives snapshots, and it keeps its filter and group.
@@ -108,7 +108,7 @@ async def test_a_recording_opens_like_the_live_screen(tmp_path: Path) -> None:
         assert not [worker for worker in app.workers if worker.name == "replay" and worker.is_running]
 
 
-async def test_escape_in_a_recording_returns_to_the_live_cluster(tmp_path: Path) -> None:
+async def test_escape_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
     """If the recording has a filter, the first escape clears it and the second returns to the live cluster.
 
     The key `d` does nothing in a recording, because nothing can be deleted there.
@@ -132,7 +132,7 @@ async def test_escape_in_a_recording_returns_to_the_live_cluster(tmp_path: Path)
         await until(pilot, lambda: "there is no live cluster to return to" in screen_words(app))
 
 
-async def test_a_recording_reopens_at_the_time_last_shown(tmp_path: Path) -> None:
+async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         recorded = await open_recording(pilot, app, lake, "30m")
@@ -153,7 +153,9 @@ async def test_a_recording_reopens_at_the_time_last_shown(tmp_path: Path) -> Non
         assert again.at == at
 
 
-async def test_the_dialog_is_filled_with_the_default_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_open_recording_dialog_suggests_the_default_lake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The default lake is the folder in which `R` records, or the folder that `KGTUI_LAKE` names."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
@@ -169,7 +171,7 @@ async def test_the_dialog_is_filled_with_the_default_lake(tmp_path: Path, monkey
             monkeypatch.setenv("KGTUI_LAKE", str(tmp_path / "other"))
 
 
-async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
+async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) -> None:
     """The dialog shows an error for an empty folder field, a missing folder, an invalid time and a time too early."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
@@ -195,7 +197,7 @@ async def test_the_dialog_explains_invalid_input(tmp_path: Path) -> None:
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) -> None:
+async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) -> None:
     """While a recording is replayed, the header shows REC. The recorder stops when the app ends."""
     lake = sample_history.record(tmp_path / "prod")
     ended = []
@@ -212,7 +214,7 @@ async def test_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) 
     assert ended == [lake]
 
 
-async def test_time_request_on_a_live_screen_opens_the_recording_there(tmp_path: Path) -> None:
+async def test_requesting_a_past_time_on_a_live_screen_opens_the_recording_there(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))
@@ -227,7 +229,9 @@ async def test_time_request_on_a_live_screen_opens_the_recording_there(tmp_path:
         assert position.at == sample_history.time_of_poll(20)
 
 
-async def test_missing_library_shows_the_command_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_opening_a_recording_without_pyarrow_shows_the_install_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recording, "find_spec", lambda name: None if name == "pyarrow" else object())
     recording.missing_library.cache_clear()
     try:

@@ -36,7 +36,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
     return replace(snapshot, details={"orders.enrich": Reading(description, data.NOW)}, offsets={})
 
 
-async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
+async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> None:
     """Different marks show the old owner and the new owner of a partition, and a partition without an owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
@@ -53,7 +53,7 @@ async def test_grid_has_a_row_per_partition_and_a_mark_per_member() -> None:
         assert "▪ owns  + to assign  - to revoke  ! no owner" in legend(pane)
 
 
-async def test_column_of_an_idle_member_is_filled_with_colons() -> None:
+async def test_the_column_of_an_idle_member_is_filled_with_colons() -> None:
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "orders.enrich").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
@@ -62,7 +62,7 @@ async def test_column_of_an_idle_member_is_filled_with_colons() -> None:
         assert ": idle member" in legend(pane)
 
 
-async def test_left_and_right_scroll_to_members_that_do_not_fit() -> None:
+async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
     """The legend names the chosen member, whose column becomes visible, and the cursor stays on its partition."""
     pane = AssignmentsPane()
     async with PaneApp(pane, group_of_many_members(40), "orders.enrich").run_test(size=(80, 24)) as pilot:
@@ -85,7 +85,7 @@ async def test_left_and_right_scroll_to_members_that_do_not_fit() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_column_titles_are_numbers_if_client_ids_end_alike() -> None:
+async def test_column_titles_are_numbers_if_client_ids_have_the_same_ending() -> None:
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None
@@ -98,7 +98,7 @@ async def test_column_titles_are_numbers_if_client_ids_end_alike() -> None:
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_new_snapshot_and_resize_keep_the_chosen_member() -> None:
+async def test_the_chosen_member_is_kept_after_a_new_snapshot_and_a_resize() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:
@@ -113,7 +113,7 @@ async def test_new_snapshot_and_resize_keep_the_chosen_member() -> None:
         assert len(grid(pane)["ITEM"]) <= 60
 
 
-async def test_grid_is_ascii_in_ascii_mode() -> None:
+async def test_the_grid_has_only_ascii_characters_in_ascii_mode() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     text.display_settings().ascii = True

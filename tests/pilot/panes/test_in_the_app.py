@@ -65,8 +65,8 @@ def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return counted
 
 
-async def test_selecting_a_group_with_a_fault_computes_no_layout(tmp_path: Path, layouts: list[object]) -> None:
-    """A new layout redraws the whole screen. That would be slow while the cursor moves over many groups with faults."""
+async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_path: Path, layouts: list[object]) -> None:
+    """A new layout redraws the whole screen. That would be slow while the cursor moves over many groups with errors."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
     app, _ = app_on(replace(data.example_snapshot(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -81,7 +81,7 @@ async def test_selecting_a_group_with_a_fault_computes_no_layout(tmp_path: Path,
         assert layouts == []
 
 
-async def test_showing_a_notice_computes_the_layout_once(layouts: list[object]) -> None:
+async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
             return COLOURS
@@ -101,7 +101,7 @@ async def test_showing_a_notice_computes_the_layout_once(layouts: list[object]) 
         assert len(layouts) == 1
 
 
-async def test_explain_key_explains_the_selected_group(tmp_path: Path) -> None:
+async def test_the_explain_key_opens_an_explanation_of_the_selected_group(tmp_path: Path) -> None:
     app, monitor = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "secret.group")
@@ -134,7 +134,7 @@ async def test_explain_dialog_fits_small_screens_and_scrolls(tmp_path: Path) -> 
         assert scroll.scroll_offset.y == 3
 
 
-async def test_export_writes_the_group_and_shows_the_path(tmp_path: Path) -> None:
+async def test_exporting_a_group_writes_a_file_and_shows_its_path(tmp_path: Path) -> None:
     app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "payments.settle")
@@ -154,7 +154,7 @@ async def test_export_writes_the_group_and_shows_the_path(tmp_path: Path) -> Non
         assert app.screen is main_screen(app)
 
 
-async def test_failed_export_shows_the_reason(tmp_path: Path) -> None:
+async def test_a_failed_export_shows_the_reason(tmp_path: Path) -> None:
     (tmp_path / "exports").write_text("in the way", encoding="utf-8")
     app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -187,7 +187,7 @@ async def test_pane_keys_work_while_the_tree_has_the_focus(tmp_path: Path) -> No
         assert pane_3.table.columns[0].title == "ITEM"
 
 
-async def test_new_snapshot_keeps_cursor_and_focus_of_the_pane(tmp_path: Path) -> None:
+async def test_a_new_snapshot_keeps_the_cursor_and_focus_of_the_pane(tmp_path: Path) -> None:
     app, monitor = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "orders.enrich")

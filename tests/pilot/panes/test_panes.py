@@ -48,7 +48,7 @@ async def test_every_pane_shows_every_group_at_every_size(entry: Any) -> None:
 
 
 @ENTRIES
-async def test_refresh_keeps_focus_and_scroll_position(entry: Any) -> None:
+async def test_a_new_snapshot_keeps_the_focus_and_scroll_position_of_each_pane(entry: Any) -> None:
     pane = entry.widget()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 12)) as pilot:
@@ -63,8 +63,8 @@ async def test_refresh_keeps_focus_and_scroll_position(entry: Any) -> None:
         assert (app.focused, target.scroll_offset, getattr(target, "cursor", None)) == before
 
 
-async def test_table_keeps_its_rows_if_a_group_has_not_changed() -> None:
-    """The rows are not computed again if a newer snapshot contains the same description of the group."""
+async def test_table_rows_are_reused_if_the_group_has_not_changed() -> None:
+    """The rows are not computed again if a newer snapshot contains the same `GroupDescription`."""
     snapshot = data.example_snapshot()
     pane = MembersPane()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -89,7 +89,7 @@ async def test_showing_another_group_moves_the_cursor_to_the_top() -> None:
         assert pane.table.row.topic == "orders.created"
 
 
-async def test_detail_shows_the_row_under_the_cursor_in_full() -> None:
+async def test_the_area_below_the_table_shows_the_whole_current_row() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
@@ -108,7 +108,7 @@ async def test_detail_shows_the_row_under_the_cursor_in_full() -> None:
         ("clicks.aggregate", 52, ("process", "active", "standby", "warmup", "epoch")),
     ],
 )
-async def test_narrow_members_pane_shows_only_the_essential_columns(
+async def test_a_narrow_members_pane_shows_only_the_essential_columns(
     group: str, width: int, columns: tuple[str, ...]
 ) -> None:
     pane = MembersPane()
@@ -118,7 +118,7 @@ async def test_narrow_members_pane_shows_only_the_essential_columns(
         assert pane.table.shown == columns
 
 
-async def test_offsets_are_sorted_by_key_and_by_clicked_title() -> None:
+async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -135,7 +135,7 @@ async def test_offsets_are_sorted_by_key_and_by_clicked_title() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_cursor_stays_on_its_partition_when_lag_reorders_rows() -> None:
+async def test_the_cursor_stays_on_its_partition_when_a_new_lag_reorders_rows() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -154,7 +154,7 @@ async def test_cursor_stays_on_its_partition_when_lag_reorders_rows() -> None:
         assert pane.table.row.key == row.key
 
 
-async def test_l_switches_between_lagging_and_all_partitions() -> None:
+async def test_key_l_switches_between_lagging_and_all_partitions() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -167,7 +167,7 @@ async def test_l_switches_between_lagging_and_all_partitions() -> None:
         assert len(pane.table.rows) == count_of_all_rows
 
 
-async def test_enter_keeps_the_offsets_filter_and_escape_removes_it() -> None:
+async def test_enter_keeps_the_filter_of_the_offsets_pane_and_escape_removes_it() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(100, 40)) as pilot:
@@ -183,7 +183,7 @@ async def test_enter_keeps_the_offsets_filter_and_escape_removes_it() -> None:
         assert len({row.topic for row in pane.table.rows}) == 5
 
 
-async def test_v_lists_assignments_by_partition_member_host_and_rack() -> None:
+async def test_key_v_groups_assignments_by_partition_member_host_and_rack() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -198,7 +198,7 @@ async def test_v_lists_assignments_by_partition_member_host_and_rack() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_l_shows_only_unowned_and_moving_partitions() -> None:
+async def test_key_l_shows_only_partitions_without_owner_or_about_to_move() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -207,7 +207,7 @@ async def test_l_shows_only_unowned_and_moving_partitions() -> None:
         assert [row.placement.item.number for row in pane.table.rows] == [2, 5, 10]
 
 
-async def test_config_pane_says_if_a_broker_has_no_group_configs() -> None:
+async def test_the_config_pane_says_if_a_broker_does_not_support_group_configs() -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
@@ -220,7 +220,7 @@ async def test_config_pane_says_if_a_broker_has_no_group_configs() -> None:
         assert not pane.table.rows
 
 
-async def test_sensitive_config_value_is_hidden() -> None:
+async def test_the_value_of_a_sensitive_config_is_hidden() -> None:
     pane = ConfigPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(80, 24)) as pilot:
@@ -228,7 +228,7 @@ async def test_sensitive_config_value_is_hidden() -> None:
         assert "(hidden)" in pane.table.render_line(2).text
 
 
-async def test_page_down_scrolls_the_overview() -> None:
+async def test_page_down_scrolls_the_overview_pane() -> None:
     pane = OverviewPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
@@ -239,7 +239,7 @@ async def test_page_down_scrolls_the_overview() -> None:
 
 
 async def test_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
-    """The rows of a large group are computed in a worker. When the worker is done, the cursor is restored."""
+    """The rows of a large group are computed in a worker. When it is done, the cursor returns to its partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -261,7 +261,7 @@ async def test_cursor_stays_on_its_partition_when_5000_partitions_change() -> No
         assert after != before
 
 
-async def test_rows_of_a_previously_selected_group_are_discarded() -> None:
+async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     large = dict(snapshot.offsets) | {"payments.settle": Reading(data.many_offsets(5_000), data.NOW)}

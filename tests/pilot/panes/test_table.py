@@ -80,7 +80,7 @@ async def test_keys_move_the_cursor_within_the_table() -> None:
         assert app.table.cursor == 0
 
 
-async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
+async def test_refreshing_rows_keeps_the_cursor_scroll_position_and_focus() -> None:
     app = TableApp(many(500))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end", "up", "up", "up")
@@ -95,7 +95,7 @@ async def test_refresh_keeps_cursor_scroll_position_and_focus() -> None:
         assert app.focused is app.query_one(Input)
 
 
-async def test_cursor_keeps_row_and_line_when_rows_are_added_above() -> None:
+async def test_the_cursor_stays_on_its_row_when_rows_are_added_above() -> None:
     app = TableApp(many(200))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("pagedown", "pagedown", "up", "up")
@@ -106,7 +106,7 @@ async def test_cursor_keeps_row_and_line_when_rows_are_added_above() -> None:
         assert app.table.cursor - app.table.scroll_offset.y == line
 
 
-async def test_removing_the_cursor_row_selects_the_next_row() -> None:
+async def test_if_the_row_under_the_cursor_is_removed_the_next_row_is_selected() -> None:
     app = TableApp(many(10))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "down")
@@ -120,7 +120,7 @@ async def test_removing_the_cursor_row_selects_the_next_row() -> None:
         assert app.table.cursor == 0
 
 
-async def test_rows_of_another_group_move_the_cursor_to_the_top() -> None:
+async def test_setting_the_rows_of_another_group_moves_the_cursor_to_the_top() -> None:
     app = TableApp(many(100))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("end")
@@ -157,7 +157,7 @@ async def test_only_changed_rows_are_redrawn() -> None:
         assert app.drawn == []
 
 
-async def test_click_moves_the_cursor_or_reports_a_column_title() -> None:
+async def test_clicking_a_row_moves_the_cursor_and_clicking_a_title_reports_its_column() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))
@@ -167,7 +167,7 @@ async def test_click_moves_the_cursor_or_reports_a_column_title() -> None:
         assert app.table.cursor == 4
 
 
-async def test_markup_and_escapes_are_drawn_as_text() -> None:
+async def test_markup_and_escape_sequences_in_cells_are_drawn_as_text() -> None:
     app = TableApp([Row("[/red]\x1b[31m\nx", 1), Row("名前 😀", 2)])
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.pause()
@@ -175,7 +175,7 @@ async def test_markup_and_escapes_are_drawn_as_text() -> None:
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_resize_draws_lines_in_the_new_width() -> None:
+async def test_after_a_resize_lines_are_drawn_in_the_new_width() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")
