@@ -1,7 +1,7 @@
-"""The terminal UI: shows snapshots of a monitor, and lets the user search, inspect and change groups.
+"""The terminal UI: shows the snapshots that a monitor publishes, and lets the user search, inspect and change groups.
 
-This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors` and the
-interface in `admin`. Only `commands` imports this package, and no other package imports Textual.
+This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `output`, `model`, `config`, `errors`, and the
+`GroupAdmin` interface of `admin`. Only `commands` imports this package, and no other package imports Textual.
 
 | module | contents |
 |---|---|
@@ -13,10 +13,10 @@ interface in `admin`. Only `commands` imports this package, and no other package
 | `panes` | the tabs with details of one group |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
-| `insights` | the Insights screen, which shows findings |
+| `insights` | the Insights screen: findings that Spark has computed from a recording |
 | `plots` | plots of lag, rates and members |
-| `recording` | records the cluster that the screen shows |
-| `messages` | Textual messages that widgets and dialogs send to screen and app |
+| `recording` | records the open cluster, and finds the folders of recordings |
+| `messages` | Textual messages that widgets and dialogs send to the screen and the app |
 | `palette` | the command palette |
 | `startup_notices` | notices about configuration and unfinished deletions at the start |
 | `themes` | reads theme files |

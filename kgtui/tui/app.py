@@ -54,7 +54,7 @@ UNFINISHED_DELETES_DELAY = 1.0
 
 
 class KgtuiApp(CrashReportingApp):
-    """The terminal UI for one session."""
+    """The Textual app. It shows one session, and can switch to another one."""
 
     TITLE = "kgtui"
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings(everywhere=True)]
@@ -102,7 +102,7 @@ class KgtuiApp(CrashReportingApp):
     # Methods that start and end the app
 
     def on_load(self) -> None:
-        """Apply the settings for times and marks before anything is drawn."""
+        """Apply the settings for times, and for ASCII or Unicode symbols, before anything is drawn."""
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
@@ -134,7 +134,8 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The monitor runs in a worker of the app, because Textual cancels the workers of a removed screen.
+        # The monitor runs in a worker of the app and not of a screen, because Textual cancels the workers of a screen
+        # when the screen is removed.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -149,8 +150,8 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # The error is ignored, because some tests run the app in another thread, and Python allows signal handlers
-            # only in the main thread.
+            # These errors are ignored, because some tests run the app in another thread, and Python allows signal
+            # handlers only in the main thread.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -222,7 +223,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Poll the cluster at once after a delete, and clear the marks."""
+        """After a delete, poll the cluster at once and unmark all groups."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)

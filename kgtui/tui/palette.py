@@ -25,7 +25,7 @@ MAX_GROUPS = 50
 
 
 class MainScreenProvider(Provider):
-    """Base class of the providers of the palette's commands. Most commands need the main screen."""
+    """Base class of the palette's command providers. It finds the main screen, which most commands need."""
 
     @property
     def main(self) -> MainScreen | None:

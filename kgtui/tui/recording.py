@@ -37,9 +37,9 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a library that recordings need but that is not installed; ``""`` if all are installed.
+    """Return the name of a Python package that recordings need but that is not installed; `""` if none is missing.
 
-    The libraries are looked up without importing them, because their import takes long.
+    The packages are looked up without importing them, because importing them takes long.
     """
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
@@ -170,7 +170,7 @@ def lake_of(session: Session) -> LakeChoice:
     variable names, or else the default folder in which `R` records.
     """
     if session.lake is not None:
-        return LakeChoice(session.lake, "the recording on the screen")
+        return LakeChoice(session.lake, "the open recording")
     if session.recording is not None:
         return LakeChoice(session.recording.path, "being recorded now")
     # `kgtui.lake` is imported here and not at startup, because the first frame does not need it.

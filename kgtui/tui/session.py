@@ -110,7 +110,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll on the screen and the poll at `at`, in seconds since the epoch."""
+        """Return the differences between the displayed poll and the poll at `at`, in seconds since the epoch."""
         ...
 
 
@@ -205,7 +205,7 @@ class Session:
         live_session: the live session over which this session's recording was opened. It continues to poll. None if
             this session is live or was started as a replay.
         warnings: sentences about the cluster's configuration that the user should read.
-        monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is cancelled when the app
+        monitor_task: the task that runs `monitor.run()`, if it was started before the app; it is canceled when the app
             ends. None if the app must start the monitor.
         recording: the recording of this cluster that kgtui is writing now; None if kgtui is not recording.
     """

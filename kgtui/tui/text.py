@@ -27,7 +27,7 @@ Cut = Literal["end", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks that screens draw.
+    """The symbols that the terminal UI draws, such as the marks of group states.
 
     Each Unicode mark uses characters that are one cell wide in every terminal, so that columns stay aligned.
     """

@@ -30,7 +30,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class FailedTheme:
-    """A theme file that is invalid, and the reason why."""
+    """A theme file that is invalid, and the reason why it is invalid."""
 
     path: Path
     reason: str

@@ -1,13 +1,13 @@
 """Modal dialogs. Each dialog asks the user for input or shows something, and returns its result when it is dismissed.
 
 A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later. This
-package imports `actions`, `model` and the parts of the screen, but neither the main screen nor the app.
+package imports `actions`, `model` and widgets, but neither the main screen nor the app.
 
 | module | contents |
 |---|---|
 | `delete` | confirmation and results of a deletion |
 | `delete_table` | contents of the delete dialogs: fields and tables |
-| `explain` | what a fault or state means, and what to do |
+| `explain` | what an error or a group state means, and what to do |
 | `export` | writes the incident report of a group |
 | `recordings` | record, open a recording, go to a time |
 | `clusters` | chooses another configured cluster |

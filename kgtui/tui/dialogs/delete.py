@@ -1,7 +1,8 @@
 """The delete dialogs: the first shows what will be lost and asks for confirmation, the second shows the results.
 
 A dialog acts on the groups that were selected or marked when it was opened, even if the selection changes later.
-`kgtui.actions` plans and executes the delete, and describes each group again immediately before the request is sent.
+`kgtui.actions` plans and executes the delete, and describes each group again immediately before the delete request is
+sent.
 """
 
 from __future__ import annotations

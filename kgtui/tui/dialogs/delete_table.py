@@ -53,7 +53,7 @@ class DeleteRow:
     Attributes:
         status: `delete` or `refused` before the delete, and the result afterwards, such as `deleted`.
         role: color role of the status.
-        details: what will be lost, why the delete is refused or failed, or the name of the backup.
+        details: what will be lost, why the delete is refused or failed, or the name of the backup file.
     """
 
     group: str
@@ -85,7 +85,7 @@ class DeleteTable(DetailedTable[DeleteRow]):
 
 
 def plan_rows(made: Plan) -> list[DeleteRow]:
-    """Return the rows of a plan: first the groups that will be deleted, then the groups that must not be deleted."""
+    """Return the rows of a plan: first the groups that will be deleted, then the groups whose delete is refused."""
     allowed = [
         DeleteRow(
             line.group,
@@ -131,10 +131,10 @@ def plan_summary(made: Plan, folder: StateFolder) -> Content:
 
 
 def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[CommandLine], width: int) -> Content:
-    """Return the details in a dialog about one group: what will be lost, or why the group must not be deleted.
+    """Return the details in a dialog about one group: what will be lost, or why the delete is refused.
 
     Args:
-        line: the group's line of the plan.
+        line: what the plan says about the group.
         folder: state folder with the backups.
         commands: Kafka commands that delete the same group.
         width: cells per line.
@@ -159,7 +159,7 @@ def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[C
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:
-    """Return labeled fields; the continuation lines of a value are indented below the value."""
+    """Return labeled fields. If a value takes several lines, they are aligned with its first line."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
         for index, part in enumerate(wrap_cells(cells, max(16, width - LABEL_WIDTH))):

@@ -1,4 +1,4 @@
-"""The Explain dialog: what a fault or a state means, what causes it, and what to do."""
+"""The Explain dialog: what an error or a group state means, what causes it, and what to do."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains a group's faults, missing numbers and state.
+        """Create a dialog that explains a group's state, its errors, and why some of its numbers are missing.
 
         Args:
             refused: `(action, reason)` of an unavailable action, which is explained first; None if there is none.

@@ -41,7 +41,7 @@ class RecordDialog(TextPrompt[None]):
 
     PROMPT_TITLE = "Record"
     ABOUT = (
-        f"While this screen is open, all groups are read every {RECORD_INTERVAL:g} s and changes are written to the"
+        f"While kgtui is open, all groups are read every {RECORD_INTERVAL:g} s and changes are written to the"
         " folder: names of groups, topics, members and hosts, but no secrets. Press R again to stop."
     )
 
@@ -77,7 +77,10 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> Path:
-    """Return the folder to record into. Raises `LakeError` if it contains other files or a library is missing."""
+    """Return the folder to record into.
+
+    Raises `LakeError` if the folder has files but is no lake, or if a required Python package is not installed.
+    """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
@@ -92,13 +95,13 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
     Args:
         session: session on the live cluster.
-        lake: initial text of the folder field; None for the folder that `lake_of` returns for the session.
+        lake: initial text of the folder field; None for the folder of the session's lake (see `lake_of`).
         at: initial value of the time field, in seconds since the epoch; None to leave the field empty.
     """
 
     PROMPT_TITLE = "Open a recording"
     ABOUT = (
-        "Shows this screen as it was at a recorded time. In a recording, nothing can be changed. [ and ] go to the"
+        "Shows the cluster as it was at a recorded time. In a recording, nothing can be changed. [ and ] go to the"
         " previous and the next poll. L, or esc in the tree, returns to the live cluster."
     )
     NO_LAKE = "This cluster has no recording yet; press R to record it, or type a folder that kgtui record wrote."

@@ -3,8 +3,8 @@
 | module | contents |
 |---|---|
 | `screen` | the screen: table of findings, description, plot, evidence |
-| `findings` | rows and sentences about findings; marks their groups in the tree |
-| `finding_plot` | the plot of lag and rates of the group of a finding |
+| `findings` | rows and sentences about findings; marks the groups of a finding in the tree |
+| `finding_plot` | the plot of the lag and rates of a finding's group |
 
 The tables of the lake are read in a thread and without a JVM. `kgtui.insights` and `kgtui.lake` are imported only when
 tables are read, so that kgtui starts faster.

@@ -1,4 +1,4 @@
-"""The plot for a finding: lag and rates of its group from before the problem began, read from the lake."""
+"""The plot of a finding: lag and rates of its group, read from the lake. It begins before the problem began."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ usual time span.
 """
 
 MOST_TIMELINES = 64
-"""Maximum number of group timelines in the cache, which is used when the user returns to a finding."""
+"""Maximum number of cached group timelines. A finding to which the user returns is plotted from the cache."""
 
 
 class FindingPlotRequest(NamedTuple):
@@ -52,9 +52,9 @@ class FindingPlotRequest(NamedTuple):
 
 
 class FindingPlot(TextLines):
-    """The widget with the plot.
+    """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. A request is skipped if a newer request arrives before its turn.
+    A thread reads the data and draws the plot. A request that has not started when a newer one arrives is skipped.
     """
 
     def __init__(self) -> None:

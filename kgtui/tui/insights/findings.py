@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""In less than this width, in terminal cells, a finding is described with its duration but without its start time."""
+"""Width, in terminal cells, below which the description of a finding omits the time at which the problem began."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -151,7 +151,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Write when the problem began and how long it has lasted. If `short`, only the duration is written."""
+    """Return a text that says when the problem began and how long it has lasted. If `short`, it omits the beginning."""
     finding = row.finding
     if finding.since is None:
         return ""
@@ -193,7 +193,7 @@ def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
         return ""
-    return f"these findings are about cluster {recorded}; the screen shows cluster {live}"
+    return f"these findings are about cluster {recorded}; kgtui shows cluster {live}"
 
 
 def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
@@ -295,6 +295,7 @@ def no_findings_lines(
     """Return the lines that say why there are no findings, and what to do about it.
 
     Args:
+        which: the lake, and whether and why it was chosen.
         error: why the tables could not be read.
         recorded: whether the lake contains a recording.
         seeds: bootstrap servers of the cluster, for the command that records the cluster.
@@ -320,7 +321,7 @@ def no_findings_lines(
                 ),
             ),
             (),
-            (Cell("R", ACCENT), Cell(" records the cluster while kgtui is open. To record without a screen:")),
+            (Cell("R", ACCENT), Cell(" records the cluster while kgtui is open. To record without the terminal UI:")),
             (blank, Cell(join(("kgtui", "record", str(path), *servers)), ACCENT)),
             *makes,
             (),
@@ -346,7 +347,7 @@ def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the evidence for the table widget, with the names of the columns in the lake's table."""
+    """Return the columns of the evidence for the table widget, titled after the columns of the lake's table."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 

@@ -52,7 +52,7 @@ While the user holds a cursor key down, the details of the findings in between a
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Heights of the screen, in lines.
+"""Two heights of the Insights screen, in lines.
 
 On a screen with fewer lines than the first height, the plot and the evidence are not shown at the same time. On a
 screen with fewer lines than the second height, the plot is never shown.
@@ -135,7 +135,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         """Create the screen.
 
         Args:
-            main: the screen of the cluster, in whose tree the user can mark the groups of a finding.
+            main: the main screen, with the tree in which the user can mark the groups of a finding.
         """
         super().__init__(classes="-reading")
         self._main = main
@@ -195,7 +195,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             return named
         return next((group for group in groups if group in existing), next(iter(groups), None))
 
-    # Reading the tables of the lake
+    # Methods that read the tables of the lake
 
     def on_mount(self) -> None:
         """Read the tables in a thread."""
@@ -251,7 +251,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"
         self._show_current()
 
-    # The finding under the cursor
+    # Methods that show the finding under the cursor
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
@@ -298,7 +298,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         evidence.styles.height = plot.styles.height if low else min(height // 5, 14)
         self._show_current()
 
-    # Actions of the keys
+    # Methods that run when a key is pressed
 
     def action_back(self) -> None:
         """Return from the evidence to the findings, or close the screen."""

@@ -91,9 +91,9 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Return a row for each member, host or rack, sorted as in `skew.loads`.
+    """Return a row for each load in `skew.loads`, in the same order: one per member, host or rack.
 
-    Ids of members are replaced by their names.
+    Member ids are replaced with names.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)
@@ -180,7 +180,7 @@ def _target(row: PlacementRow) -> Cell:
 
 
 def status_word(placement: Placement) -> str:
-    """Write the status of a partition or task in one or two words."""
+    """Return the status of a partition or task in one or two words."""
     return {PlacementStatus.LEAVING: "to revoke", PlacementStatus.ARRIVING: "to assign"}.get(
         placement.status, placement.status.value
     )

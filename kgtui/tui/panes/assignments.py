@@ -320,7 +320,13 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
-    """Return the legend of the grid: the name of the chosen member, and the meaning of each mark that occurs."""
+    """Return the legend of the grid: the meaning of each mark that occurs, and the name of the chosen member.
+
+    Args:
+        at: index of the chosen member in `members`.
+        first: index of the member in the first column of the grid.
+        count: number of members that have a column in the grid.
+    """
     marks = [(text.marks().bar, "owns", OK)]
     if assignment.targeted:
         marks += [(TO_COME, "to assign", ACCENT), (TO_GO, "to revoke", WARN)]

@@ -116,7 +116,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """What the placeholder calls the data of this pane, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Which output of Kafka's own tools corresponds to this pane. The user can copy the command for that output."""
+    """Selects the command of Kafka's own tools that shows the same data as this pane. The user can copy the command."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane lists the errors of the group's requests (faults), so that its notice does not repeat them."""
@@ -130,7 +130,7 @@ class Pane(Vertical):
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties file, for the equivalent Kafka command."""
+        """Path of the client properties file, which is part of the Kafka command that the user can copy."""
         self.series: SeriesStore | None = None
         """Lag samples that the monitor collected, from which the trend of the lag is computed."""
         self.replay_position: ReplayPosition | None = None

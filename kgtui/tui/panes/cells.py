@@ -115,7 +115,8 @@ def optional_cell(value: str | None) -> Cell:
 def no_value_cell(reason: str) -> Cell:
     """Return the mark that is shown in place of an unknown offset or lag.
 
-    The mark is `–` if there is no commit, `x` if access is denied or the topic was deleted, and `?` for other reasons.
+    The mark is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?` for other
+    reasons.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).

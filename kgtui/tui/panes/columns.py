@@ -1,4 +1,4 @@
-"""The columns of tables in panes, and the choice of the columns that fit the width of the screen."""
+"""The columns of tables in panes, and the choice of the columns that fit the width of the pane."""
 
 from __future__ import annotations
 

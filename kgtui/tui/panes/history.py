@@ -255,8 +255,8 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return start and end of an interval of length `span` within a recording from `first` to `last`.
 
-    The time `at`, which the screen shows, is in the third quarter of the interval. Intervals start at multiples of a
-    quarter of the span, so that a replay reads the recording again only once per quarter.
+    The replayed time `at` is in the third quarter of the interval. Intervals start at multiples of a quarter of the
+    span, so that a replay reads the recording again only once per quarter.
     """
     quarter = span / 4
     since = (at // quarter - 2) * quarter
@@ -304,7 +304,7 @@ def _duration_text(change: Change) -> str | None:
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Write a changed number as `41→42`, and an unchanged one as `42`. Return None if the new number is unknown."""
+    """Format a changed number as `41→42`, and an unchanged one as `42`. Return None if the new number is unknown."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -323,7 +323,7 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Write which members joined and left, up to `most` of each, and by how many records offsets were rewound."""
+    """Return as text which members joined and left, up to `most` of each, and how far offsets were rewound."""
     now = change.now
     content = [f"+{text.plain(name, 60, cut='middle')}" for name in now.joined[:most]]
     content += _more(len(now.joined) - most)

@@ -39,7 +39,8 @@ class MemberRow:
     Attributes:
         member: the member; in the row of a process, its first member.
         target_epoch: epoch of the target assignment. A member with an older epoch is highlighted.
-        group_type: type of the group. A member that uses another protocol is highlighted.
+        group_type: type of the group. A member whose protocol differs from it, such as a classic member of a consumer
+            group, is highlighted.
         threads: in the row of a process, all its members, which are its threads; otherwise empty.
     """
 
@@ -75,12 +76,12 @@ def member_rows(description: GroupDescription) -> list[MemberRow]:
 
 
 def format_partitions(tasks: Tasks | TopicPartitions) -> str:
-    """Write topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
+    """Format topics with their partitions, or subtopologies with their tasks, as `orders:0-3,7 refunds:1`."""
     return " ".join(f"{name}:{format_ranges(parts)}" for name, parts in tasks)
 
 
 def format_ranges(parts: tuple[int, ...]) -> str:
-    """Write numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
+    """Format numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
     runs: list[list[int]] = []
     for part in sorted(parts):
         if runs and part == runs[-1][1] + 1:
@@ -94,7 +95,7 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription) -> Columns:
-    """Return the columns for a group of this kind, without columns that are empty for every member."""
+    """Return the columns for the group's type and protocol, without columns that are empty for every member."""
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
     if description.kind == "sr":

@@ -43,7 +43,7 @@ class OffsetRow(NamedTuple):
 
     Attributes:
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: client id of the member that owns the partition, or `3 members`.
+        owner: client id of the member that owns the partition; if several members own it, their number: `3 members`.
         topic_total: lag of all partitions of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
@@ -126,7 +126,7 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, has lost records, or has a commit but an unknown lag."""
+    """Return whether a partition has lag, has lost records, or has a committed offset but an unknown lag."""
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
 

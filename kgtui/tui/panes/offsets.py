@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Id of a column → whether its largest value comes first when the user sorts by it. In all other columns, the smallest
-# value comes first, also in `lead`, the distance of the committed offset from the log start: if the lead is small,
-# records may soon be lost.
+# Id of a column → whether its largest value comes first when the user sorts by it. Other columns are sorted from the
+# smallest value. This includes `lead`, the distance of the committed offset from the log start, because the partitions
+# with the smallest lead may soon lose records.
 _DESCENDING = {"lag": True, "note": True}
 
 

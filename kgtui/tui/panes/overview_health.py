@@ -109,13 +109,13 @@ def _trend(health: GroupHealth | None, series: Series | None) -> Iterator[Field]
 
 
 def _local_time(seconds: float) -> str:
-    """Write the time `seconds` from now as `01:29`, or with the date if it is at least half a day away."""
+    """Format the time `seconds` from now as `01:29`, or with the date if it is at least half a day away."""
     at = text.display_settings().now() + seconds
     return text.clock_minutes(at) if seconds < _WITH_DATE else text.date_minutes(at)
 
 
 def _rate_text(rate: float) -> str:
-    """Write a rate of change as `lag +20/s` or `lag −264/s`."""
+    """Format a rate of change as `lag +20/s` or `lag −264/s`."""
     minus = "-" if text.display_settings().ascii else "−"
     return f"lag {'+' if rate > 0 else minus}{abs(rate):,.1f}".removesuffix(".0") + "/s"
 

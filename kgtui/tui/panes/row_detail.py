@@ -42,7 +42,7 @@ class RowDetail(VerticalScroll, can_focus=False):
 
 
 def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> list[PaneLine]:
-    """Write a row as `title value   title value …` and wrap it. Columns with an empty value are left out."""
+    """Format a row as `title value   title value …` and wrap it. Columns with an empty value are left out."""
     cells: list[Cell] = []
     for column in columns:
         value = column.full_cell(row)

@@ -31,7 +31,7 @@ RowT = TypeVar("RowT")
 
 
 class LineTable(LineView, Generic[RowT], can_focus=True):
-    """A table with a cursor and a heading, which stays in place while the rows scroll."""
+    """A table with a cursor, and with a heading that stays in place while the rows scroll."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "table--heading",
@@ -150,7 +150,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text that is shown without rows. The text is not escaped, so it must not come from the cluster."""
+        """Set the text that is shown without any rows. It is not escaped, so it must not come from the cluster."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:
@@ -168,8 +168,8 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         """Show these rows, and replace the columns too if `columns` is given.
 
         Args:
-            fresh: whether the rows belong to another group. If so, the cursor moves to the first row, the table scrolls
-                to the top, and the widths of the columns are recomputed.
+            fresh: whether the rows belong to another group than the previous rows. If so, the cursor moves to the first
+                row, the table scrolls to the top, and the widths of the columns are recomputed.
         """
         old, at = self._rows, self.cursor
         if columns is not None:

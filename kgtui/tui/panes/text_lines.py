@@ -67,7 +67,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines. If `fresh`, the lines belong to another group, so the widget scrolls to the top."""
+        """Show these lines. If `fresh`, they belong to another group than before, so the widget scrolls to the top."""
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
         self.set_line_count(len(lines))

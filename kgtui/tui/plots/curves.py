@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values of a curve per terminal cell. It is two, because a braille character has two columns of dots."""
+"""Number of values of a curve per terminal cell. Curves consist of braille characters, each with two columns of dots.
+"""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 

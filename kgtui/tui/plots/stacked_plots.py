@@ -37,7 +37,7 @@ _AVERAGED_SECONDS = 10.0
 
 
 class StackedPlot(NamedTuple):
-    """One of the plots.
+    """One of the plots that are drawn below each other, such as the plot of the lag.
 
     Attributes:
         labels: the labels left of the plot, one for each of its first lines.
@@ -62,12 +62,14 @@ def plot_lines(
 
     Args:
         with_curves: whether to draw curves (see `curves.available`) instead of bars.
-        at: point in time to mark with a vertical line, in a recording. The labels show the values at this time.
-        since: point in time to mark with a vertical line if `at` is None. The labels show the latest values.
+        at: time to mark with a vertical line, such as the replayed time. The labels show the values at this time.
+        since: time to mark with a vertical line if `at` is None, such as the start of a problem. The labels then show
+            the latest values.
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # Members and times take one line each, and so do states and changes if they are drawn.
+    # The plot of members and the time axis take one line each, and so do the plots of states and changes if they are
+    # drawn.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -98,7 +100,7 @@ def _label(name: str, value: str, role: str = ACCENT) -> PaneLine:
 
 
 def rate(value: float | None) -> str:
-    """Write a rate in records per second as `0/s`, `4.2/s` or `1.2k/s`. An unknown rate is written as `?`."""
+    """Format a rate in records per second as `0/s`, `4.2/s` or `1.2k/s`. An unknown rate is formatted as `?`."""
     if value is None:
         return text.marks().unknown
     return f"{value:.1f}/s" if 0 < value < 10 else f"{text.short(round(value))}/s"

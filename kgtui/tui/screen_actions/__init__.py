@@ -3,7 +3,7 @@
 `table` joins the actions of all sections; keys, footer, help, command palette and the README's key table are generated
 from it. To add an action, write its function and its `Action` into the module of its section.
 
-This package imports the parts of the screen, but neither the main screen nor the app, because these two import this
+This package imports widgets and dialogs, but neither the main screen nor the app, because these two import this
 package.
 
 | module | contents |

@@ -23,7 +23,7 @@ class ActionContext:
 
     Attributes:
         session: the session with the cluster and the user's settings.
-        snapshot: the data on the screen.
+        snapshot: the displayed snapshot of the cluster.
         group: id of the selected group; None if no group is selected.
         marked: number of marked groups.
         now: current time, in seconds since the epoch, with which the age of data is computed; None to use the time of

@@ -31,7 +31,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 def _show_recording(screen: ClusterScreen) -> None:
     """Show in the header that a recording began or ended."""
-    if screen.query("GroupTree"):  # While the screen is being removed, it has no tree and no bars.
+    if screen.query("GroupTree"):  # While the screen is being removed, it has no tree, header or footer.
         screen.draw_bars()
 
 

@@ -24,10 +24,10 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds that can be chosen with + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Time between two updates of the screen while a recording plays, in seconds."""
+"""Time between two displayed points in time while a recording plays, in seconds."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause between two updates while a recording plays, in seconds.
+"""Minimum pause before the next point in time is displayed while a recording plays, in seconds.
 
 If reads from the disk take longer than `PLAY_INTERVAL`, keys are still handled during this pause.
 """
@@ -139,7 +139,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
 
 
 def toggle_play(screen: ClusterScreen) -> None:
-    """Play the recording from the poll on the screen, or stop playing it."""
+    """Play the recording from the displayed poll, or stop playing it."""
     position, playback = screen.session.replay_position, screen.playback
     if position is None or playback.stop():
         return

@@ -1,4 +1,4 @@
-"""The screen of one cluster, without its keys: header, filter bar, tree, panes, broker faults, footer."""
+"""The screen of one cluster, without its keys: header, filter bar, tree, panes, broker errors, footer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Playback:
     """The state of the replay actions of one screen.
 
     Attributes:
-        session: the session of the screen.
+        session: the session that the screen shows.
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
         remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
@@ -130,7 +130,7 @@ class ClusterScreen(Screen[None]):
         self.monitor = monitor
         self.snapshot = monitor.snapshot
         self.only_problems = False
-        """Whether the tree shows only groups with faults. A fault is data of a group that could not be read."""
+        """Whether the tree shows only groups of which some data could not be read."""
         self.group: str | None = None
         """Id of the selected group; None if no group is selected."""
         self.playback = Playback(session)
@@ -177,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        self._like = None  # Release the other tree, so that the memory of its groups can be freed.
+        self._like = None  # Release the copied screen, so that the memory of its groups can be freed.
         if over_live:
             self.group = self.group_tree.group
             self.update_monitor()
@@ -211,7 +211,7 @@ class ClusterScreen(Screen[None]):
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Create the hidden panes only when the groups are on the screen, because the panes are not urgent.
+            # Create the hidden panes only after the groups have been drawn, because the panes are not urgent.
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:
@@ -316,7 +316,7 @@ class ClusterScreen(Screen[None]):
         self.apply_filter()
 
     def apply_filter(self) -> None:
-        """Show only groups that match the filter bar and, if `only_problems` is set, have a fault."""
+        """Show only groups that match the filter and, if `only_problems` is set, have data that could not be read."""
         expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} fault:yes" if self.only_problems else expression))
 

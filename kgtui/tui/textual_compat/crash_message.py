@@ -66,6 +66,6 @@ class CrashReportingApp(App[int]):
 
 def _reported(error: BaseException, folder: Path) -> CrashedError:
     try:
-        return CrashedError(error, write_report(error, folder, "the screen"))
+        return CrashedError(error, write_report(error, folder, "the terminal UI"))
     except OSError:
         return CrashedError(error, None)

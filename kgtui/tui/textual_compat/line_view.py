@@ -174,7 +174,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values by line number as they are after the widget was scrolled down by `lines`.
+    """Return `by_line` with the line numbers that the values have after the widget was scrolled down by `lines`.
 
     Args:
         by_line: values by line number of the widget.

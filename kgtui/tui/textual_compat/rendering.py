@@ -66,9 +66,9 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not cause another layout of the screen when a layout has changed their size.
 
-    In Textual 8.2.8, all other widgets cause one, because a new `virtual_size` requests a layout. Use this class only
-    for widgets that do not scroll. It must be the last of the base classes, because Textual takes the default styles
-    from the first base class.
+    In Textual 8.2.8, all other widgets request a second layout, because their `virtual_size` changes with their size.
+    Use this class only for widgets that do not scroll. It must be the last of the base classes, because Textual takes
+    the default styles from the first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))

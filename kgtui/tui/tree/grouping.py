@@ -174,9 +174,9 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Add the groups to `buckets` by the type and state in their descriptions.
+    """Add groups that were listed without type or state to `buckets`, by the path of their node.
 
-    Old brokers list groups without type or state. Therefore each of these groups is looked up in the snapshot.
+    Old brokers list groups in this way. The type and state of each group are therefore looked up in the snapshot.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):

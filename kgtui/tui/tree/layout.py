@@ -109,7 +109,7 @@ class RowLayout:
         return None if ids is None else (self._starts[index], ids)
 
     def groups(self, first: int, last: int) -> Iterator[str]:
-        """Yield the ids of the groups that are in the rows from `first` up to, but without, `last`."""
+        """Yield the ids of the groups in the rows from `first` to `last - 1`."""
         for row in range(max(first, 0), min(last, self.rows)):
             row_content = self.at(row)
             if row_content is not None and row_content[1] is not None:

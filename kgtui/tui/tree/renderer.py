@@ -103,7 +103,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     # Scrolling, which redraws only the lines that change
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return which row must stay on its line of the screen while rows are added or removed.
+        """Return which row must not move on the screen while rows above or below it are added or removed.
 
         Returns:
             The key of the row, and the line of the widget that the row is on. While the cursor is visible, the key is

@@ -34,7 +34,7 @@ class TreeColumns:
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One row as `(text, role)` pieces that fill the width of the tree. Two equal lines look the same."""
+    """One row as `(text, role)` pieces that fill the width of the tree. A row is redrawn only if its line differs."""
 
     pieces: tuple[tuple[str, str], ...]
     cursor: bool = False
@@ -144,7 +144,7 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Write the age of data that was not read recently.
+    """Format the age of data that was not read recently.
 
     An age below a minute is rounded down to a multiple of ten seconds. Without the rounding, the rows of all groups of
     a broker that does not respond would be redrawn at every poll.

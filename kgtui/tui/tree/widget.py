@@ -42,7 +42,7 @@ GROUPS_SUMMED_PER_SECOND = 20_000
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. A refresh keeps the cursor, the scroll position and the open nodes."""
+    """The tree of all groups. Cursor, scroll position and open nodes are preserved across refreshes."""
 
     class LaidOut(Message):
         """The rows have been laid out again, after a snapshot or a change by the user.

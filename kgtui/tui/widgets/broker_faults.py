@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the faults of a broker that did not respond. Any other fault means that it responded with an error."""
+"""Names of the errors that mean that a broker did not respond. Every other error was returned by the broker."""
 
 
 class BrokerFaults(Static):

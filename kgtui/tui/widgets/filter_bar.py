@@ -1,4 +1,4 @@
-"""The filter bar, which contains the filter expression, a note about it, and a syntax error in it, if any."""
+"""The filter bar: the filter expression, a note beside it, and below it the message of a syntax error."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class FilterBar(Vertical):
         return self.query_one(Input)
 
     def begin(self) -> None:
-        """Focus the input field immediately, so that even the next character of a fast user goes into it."""
+        """Focus the input field immediately, so that a character that is typed right afterwards goes into it."""
         self._before = self.active_filter
         self.screen.set_focus(self.input)
 

@@ -69,7 +69,7 @@ class ActionFooter(LineWidget):
         self._ends: list[tuple[int, FooterItem]] = []
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the keys that fit into the width. The last two, help and quit, are left out last."""
+        """Return the keys that fit into the width. The last two keys, help and quit, are left out after all others."""
         pieces: list[Piece] = []
         self._ends = []
         end = 0
@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Leave out items from the right until the rest fits, but leave out the last two items last."""
+    """Leave out items until the rest fits, from right to left. The last two items are left out after all others."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

@@ -1,4 +1,4 @@
-"""The right side of the screen, with the title, the tabs and the panes of the selected group."""
+"""The right side of the main screen, with the title, the tabs and the panes of the selected group."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class GroupDetail(Vertical):
 
     Args:
         snapshot: the snapshot to show first.
-        command_config: path of the client properties file, for the equivalent Kafka command.
+        command_config: path of the client properties file, which is part of the Kafka commands in the panes.
         series: lag samples of all groups.
         replay_position: the recorded time that the terminal UI shows; None for a live cluster.
         front: id of the pane in front.

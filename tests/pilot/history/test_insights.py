@@ -178,7 +178,7 @@ async def test_space_marks_nothing_for_findings_of_another_cluster(
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await open_insights(pilot, app)
-        assert "these findings are about cluster other-[/id]; the screen shows cluster" in screen_text(app)
+        assert "these findings are about cluster other-[/id]; kgtui shows cluster" in screen_text(app)
         await pilot.press("end", "space")
         await until(pilot, lambda: "so their groups cannot be marked" in unwrapped_text(app))
         assert main_screen(app).marked == set()

@@ -54,7 +54,7 @@ ALL = ("lag", "health", "churn", "cleanup", "forecast", "baseline")
 
 @pytest.fixture(autouse=True)
 def in_utc() -> None:
-    """Fix the time and the time zone, so that the texts are the same on every machine."""
+    """Set a fixed current time and UTC, so that the texts are the same on every machine."""
     text.use_display_settings(text.DisplaySettings(utc=True, now=lambda: NOW))
 
 
@@ -89,8 +89,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_values_are_formatted_by_column() -> None:
-    """Seconds are written as durations, and an unknown value is written as a dash, not as zero."""
+def test_evidence_shows_durations_as_text_and_unknown_values_as_dashes() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -109,7 +108,7 @@ def test_finding_is_marked_if_all_its_unused_groups_are_marked() -> None:
     assert [row.number for row in finding_rows(found, existing, (), Kind.UNUSED)] == [1]
 
 
-def test_findings_summary_shows_count_per_severity_and_age() -> None:
+def test_findings_summary_shows_count_per_severity_and_data_age() -> None:
     summary = words(findings_summary(Insights((FINDING, FAMILY), ages(), NOW - 60), NOW))
     assert summary == ["2 note", f"as of {text.date(NOW - 60)[:16]}, 1 min ago", "computed 30 s ago"]
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
@@ -133,7 +132,7 @@ def test_warnings_name_missing_unreadable_and_outdated_tables() -> None:
     assert command.endswith("creates the tables")
 
 
-def test_text_without_findings_shows_the_commands_to_run() -> None:
+def test_text_without_findings_shows_commands_that_record_and_compute_tables() -> None:
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")
     nothing = " ".join(words(no_findings_lines(which, "", recorded=False, seeds=seeds, width=98)))
@@ -146,7 +145,7 @@ def test_text_without_findings_shows_the_commands_to_run() -> None:
 
 
 def test_finding_plot_shows_lag_and_rates_but_no_states() -> None:
-    """The time without recording is a gap, so the plot does not connect the values before and after it.
+    """The lag is unknown in a period that was not recorded, so that the plot has a gap there.
 
     If the plot covers several days, its time axis shows dates.
     """

@@ -69,7 +69,7 @@ def text_of(field: Field) -> str:
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
-def test_each_known_health_value_is_shown_in_a_field(fields: dict[str, Any], label: str, expected: str) -> None:
+def test_each_health_value_is_shown_in_its_field(fields: dict[str, Any], label: str, expected: str) -> None:
     assert text_of(fields_by_label(snapshot_with(**fields))[label]) == expected
 
 
@@ -88,7 +88,7 @@ def test_each_known_health_value_is_shown_in_a_field(fields: dict[str, Any], lab
         {"undecided": ()},
     ],
 )
-def test_field_of_an_unknown_health_value_is_left_out(fields: dict[str, Any]) -> None:
+def test_health_field_without_a_value_is_left_out(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -110,7 +110,7 @@ def test_old_health_verdict_is_shown_with_its_age() -> None:
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
-def test_lag_samples_give_the_trend_until_the_monitor_reports_one() -> None:
+def test_trend_is_computed_from_lag_samples_until_the_monitor_reports_it() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -1,4 +1,4 @@
-"""Tests of the functions that compute texts, columns and rows of the panes, without a screen."""
+"""Tests of the functions that compute texts, columns and rows of the panes. The app is not started."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
     return ""
 
 
-# Texts and widths of cells and columns
+# Tests of the texts of cells and the widths of columns
 
 
-def test_mark_of_an_unknown_offset_depends_on_the_reason() -> None:
+def test_mark_in_place_of_an_unknown_offset_depends_on_the_reason() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 
@@ -81,18 +81,18 @@ def test_wrapped_lines_fit_the_width_and_keep_every_word(texts: list[str], width
     assert after == before
 
 
-def test_wrapped_cells_are_escaped_and_not_escaped_again() -> None:
+def test_wrapping_escapes_cells_and_marks_them_as_safe_text() -> None:
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
     assert isinstance(line[0].text, SafeText)
 
 
-def test_column_prefers_its_widest_value_but_at_most_max_width() -> None:
+def test_preferred_column_width_is_its_widest_value_up_to_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_narrow_table_drops_highest_rank_first_and_never_cuts_numbers() -> None:
+def test_narrow_table_drops_highest_ranked_columns_and_never_cuts_numbers() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),
@@ -108,7 +108,7 @@ def test_column_at_returns_the_column_under_a_terminal_cell() -> None:
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-# Rows of the Offsets pane
+# Tests of the rows of the Offsets pane
 
 
 def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
@@ -130,7 +130,7 @@ def test_topic_with_one_partition_has_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
+def test_unknown_lag_is_last_in_ascending_and_descending_order() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -149,7 +149,7 @@ def test_unknown_lag_is_sorted_last_in_both_directions() -> None:
         ("nothing at all", set()),
     ],
 )
-def test_filter_searches_topic_partition_owner_and_note(filter_text: str, topics: set[str]) -> None:
+def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str, topics: set[str]) -> None:
     rows = rows_of(data.classic_offsets())
     found = offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False, filter_text=filter_text)
     assert {row.topic for row in found} == topics
@@ -196,7 +196,7 @@ def test_streams_partition_is_owned_by_the_member_with_its_active_task() -> None
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
-def test_lag_is_zero_if_the_commit_equals_the_log_end() -> None:
+def test_lag_is_zero_if_committed_offset_equals_log_end_offset() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
     (row,) = offset_rows.partition_rows(offsets, None)
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -204,14 +204,14 @@ def test_lag_is_zero_if_the_commit_equals_the_log_end() -> None:
     assert not offset_rows.is_lagging(row)
 
 
-# Rows and columns of the Members pane
+# Tests of the rows and columns of the Members pane
 
 
 def column_ids(description: GroupDescription) -> list[str]:
     return [column.id for column in member_columns(description)]
 
 
-def test_member_columns_depend_on_the_kind_of_group() -> None:
+def test_member_columns_depend_on_group_type_and_protocol() -> None:
     assert column_ids(data.consumer_group())[:5] == ["client_id", "host", "assigned", "epoch", "protocol"]
     assert "epoch" not in column_ids(data.classic_group())
     assert column_ids(data.connect_group())[:4] == ["url", "leads", "connectors", "tasks"]
@@ -228,7 +228,7 @@ def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_member_epoch_behind_the_target_epoch_is_shown() -> None:
+def test_epoch_column_marks_members_that_are_behind_or_have_left() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -238,7 +238,7 @@ def test_member_epoch_behind_the_target_epoch_is_shown() -> None:
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_process_row_sums_the_tasks_of_the_threads_below() -> None:
+def test_process_row_counts_the_tasks_of_all_its_threads() -> None:
     rows = member_rows(data.streams_group())
     columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]
@@ -264,15 +264,15 @@ def test_undecoded_member_metadata_is_shown_as_hex() -> None:
 @pytest.mark.parametrize(
     ("parts", "text"), [((), ""), ((3,), "3"), ((0, 1, 2, 5), "0-2,5"), ((5, 4, 1), "1,4-5"), ((0, 2, 4), "0,2,4")]
 )
-def test_consecutive_partitions_are_written_as_ranges(parts: tuple[int, ...], text: str) -> None:
+def test_consecutive_partition_numbers_are_formatted_as_ranges(parts: tuple[int, ...], text: str) -> None:
     assert format_ranges(parts) == text
 
 
-def test_partitions_of_each_topic_are_written_after_its_name() -> None:
+def test_partitions_are_formatted_as_topic_name_and_ranges() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
-# Fields of the Overview pane
+# Tests of the fields of the Overview pane
 
 
 def test_overview_shows_state_members_lag_and_kafka_command() -> None:
@@ -296,7 +296,7 @@ def test_permissions_field_shows_permissions_or_why_they_are_unknown() -> None:
     assert overview_text(snapshot, "new.group", "Permissions") == "?  not read yet"
 
 
-def test_unknown_lag_is_never_shown_as_zero() -> None:
+def test_overview_never_shows_an_unknown_lag_as_zero() -> None:
     snapshot = data.example_snapshot()
     assert overview_text(snapshot, "orders.enrich", "total").startswith("≥ 6.6k")
     assert overview_text(snapshot, "secret.group", "total") == "unknown (access denied)"
@@ -304,7 +304,7 @@ def test_unknown_lag_is_never_shown_as_zero() -> None:
     assert overview_text(snapshot, "legacy.export", "total") == "0"
 
 
-def test_overview_of_simple_group_shows_what_deleting_it_would_lose() -> None:
+def test_overview_of_a_simple_group_says_what_deleting_it_would_lose() -> None:
     snapshot = data.example_snapshot()
     assert "offsets committed without group membership" in overview_text(snapshot, "legacy.export", "type")
     assert overview_text(snapshot, "legacy.export", "offsets") == "1  committed offsets in 1 topic"
@@ -319,7 +319,7 @@ def clock_at_midnight() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("clock_at_midnight")
-def test_falling_lag_shows_trend_and_time_of_catching_up() -> None:
+def test_overview_of_falling_lag_shows_trend_and_catch_up_time() -> None:
     snapshot, series = data.example_snapshot(), SeriesStore()
     assert overview_text(snapshot, "payments.settle", "trend", series=series) == ""
     for second in range(11):
@@ -328,17 +328,17 @@ def test_falling_lag_shows_trend_and_time_of_catching_up() -> None:
     assert text == "lag −50/s  over the last 10 s  caught up in about 10 s, 00:00"
 
 
-def test_growing_lag_shows_positive_trend() -> None:
+def test_overview_of_growing_lag_shows_a_positive_trend() -> None:
     series = SeriesStore()
     for second in range(11):
         series.add("payments.settle", 100.0 + second, 7 * second, 6)
     assert overview_text(data.example_snapshot(), "payments.settle", "trend", series=series).startswith("lag +7/s")
 
 
-# Notices about old or missing data
+# Tests of the notices about old or missing data
 
 
-def test_current_data_has_no_notice() -> None:
+def test_pane_with_current_data_has_no_notice() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
@@ -358,7 +358,7 @@ def test_notice_says_that_a_group_is_no_longer_listed() -> None:
     assert "no longer listed" in line[0].text
 
 
-def test_placeholder_is_shown_until_data_has_been_read() -> None:
+def test_pane_shows_a_placeholder_until_its_data_was_read() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "new.group", snapshot.details) == []
     assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
@@ -374,10 +374,10 @@ def test_notice_about_an_unsupported_request_has_no_error_color() -> None:
     assert line[0] == Cell("Reading group configs is not supported by this broker.", "kg-muted")
 
 
-# Rows of the Config pane
+# Tests of the rows of the Config pane
 
 
-def test_configs_set_for_the_group_come_before_other_configs() -> None:
+def test_configs_set_for_the_group_are_listed_before_other_configs() -> None:
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [
         "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",

@@ -29,12 +29,12 @@ def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_of_a_section_are_listed_together() -> None:
+def test_action_table_lists_the_sections_one_after_another() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
 
-def test_each_action_has_a_binding_with_its_id() -> None:
+def test_each_action_has_a_key_binding_with_its_id() -> None:
     bindings = [*table.bindings(), *table.bindings(everywhere=True)]
     assert {binding.id for binding in bindings} == set(table.BY_ID)
     assert list(Binding.make_bindings(bindings))
@@ -52,7 +52,7 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keymap_changes_shown_keys_and_reports_unknown_action_ids() -> None:
+def test_user_keymap_changes_shown_keys_and_unknown_ids_are_reported() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"

@@ -106,7 +106,7 @@ def frame(rows: list[list[Segment]]) -> str:
 
 
 @given(ROWS)
-def test_a_shortened_frame_shows_the_same_cells(rows: list[list[Segment]]) -> None:
+def test_shortened_frame_shows_the_same_cells_as_the_original(rows: list[list[Segment]]) -> None:
     full = frame(rows)
     shortened = shorten_sgr(full)
     assert screen(shortened) == screen(full)
@@ -122,7 +122,7 @@ def test_background_shared_by_several_runs_is_written_once() -> None:
     assert len(shortened) < 0.6 * len(full)
 
 
-def test_shortened_frame_omits_text_color_of_blanks_unless_underlined() -> None:
+def test_text_color_of_blanks_is_omitted_unless_they_are_underlined() -> None:
     assert shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[32;44m  \x1b[0m\x1b[31;44mb\x1b[0m") == "\x1b[31;44ma  b\x1b[0m"
     assert "32" in shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[4;32;44m  \x1b[0m")
 

@@ -53,7 +53,7 @@ def test_long_ids_are_cut_in_the_middle_or_at_the_end() -> None:
     assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
 
 
-def test_ascii_mode_escapes_characters_that_are_not_ascii(fixed_settings: text.DisplaySettings) -> None:
+def test_ascii_mode_escapes_all_other_characters(fixed_settings: text.DisplaySettings) -> None:
     fixed_settings.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"
@@ -79,12 +79,12 @@ def test_every_group_state_has_a_mark_and_a_color_role() -> None:
         (890_000, "890k"), (999_499, "999k"), (999_500, "1M"), (1_200_000, "1.2M"), (-5, "-5"), (10**18, "1E"),
     ],
 )  # fmt: skip
-def test_large_numbers_are_shortened_with_a_unit_prefix(value: int | None, shown: str) -> None:
+def test_large_numbers_are_shortened_with_a_metric_prefix(value: int | None, shown: str) -> None:
     assert text.short(value) == shown
 
 
 @given(st.integers(0, 10**20))
-def test_short_numbers_take_at_most_six_cells(value: int) -> None:
+def test_shortened_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
@@ -92,7 +92,7 @@ def test_zero_missing_and_unknown_lag_are_written_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
-def test_0_and_100_percent_are_never_the_result_of_rounding() -> None:
+def test_0_and_100_percent_never_result_from_rounding() -> None:
     shares = [
         text.percent_of(0, 1_000),
         text.percent_of(1, 1_000),
@@ -119,7 +119,7 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
     assert text.clock(None) == "–"
 
 
-def test_times_have_short_forms_for_narrow_places(fixed_settings: text.DisplaySettings) -> None:
+def test_short_time_formats_omit_seconds_year_or_utc_offset(fixed_settings: text.DisplaySettings) -> None:
     fixed_settings.utc = True
     at = 86_399.0
     short = text.clock_minutes(at), text.day_minutes(at), text.date_minutes(at), text.date_seconds(at)

@@ -47,13 +47,16 @@ def _unpatched_textual() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-# Strips without reference cycles
+# Tests that strips have no reference cycles
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Divide a strip of eight cells where nothing has to be cut, and return the number of objects in reference cycles.
+    """Divide a strip without cutting it, and return the number of objects in reference cycles.
 
     Only the garbage collector can free these objects.
+
+    Args:
+        cuts: positions at which to cut the strip; all of them are at or after its end.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
@@ -70,18 +73,18 @@ def test_canary_undivided_strip_of_textual_refers_to_itself() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_undivided_strip_is_freed_without_the_garbage_collector() -> None:
+def test_undivided_strip_is_freed_without_gc() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_that_ends_before_the_last_cut_is_freed() -> None:
-    """Lines of the tree are such strips, because each of them ends before the scroll bar."""
+def test_strip_shorter_than_the_cut_positions_is_freed_without_gc() -> None:
+    """Rows of the tree are such strips, because each of them ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 
 
-def test_patched_divide_returns_the_same_parts_as_textual() -> None:
+def test_patched_strip_divide_returns_the_same_parts_as_textuals() -> None:
     strip = Strip([Segment("pay"), Segment("ments")])
     cuts: tuple[list[int], ...] = ([8], [3, 8], [2, 5], [4], [8, 12], [])
     before = [[part.text for part in rendering._textual_divide(strip, some)] for some in cuts]
@@ -89,10 +92,10 @@ def test_patched_divide_returns_the_same_parts_as_textual() -> None:
     assert [[part.text for part in strip.divide(some)] for some in cuts] == before
 
 
-# The terminal driver
+# Tests of the terminal driver
 
 
-def test_canary_textual_writes_the_whole_style_of_each_run() -> None:
+def test_canary_textual_writes_the_whole_style_of_each_cell_run() -> None:
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=StringIO())
     runs = [Segment("a", Style(color="red", bgcolor="#131519")), Segment("b", Style(color="blue", bgcolor="#131519"))]
     assert Strip(runs).render(console).count("48;2;19;21;25") == 2, "shorten_sgr is no longer needed"
@@ -117,7 +120,7 @@ def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> N
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-# Input at an unexpected moment
+# Tests of keys and clicks that arrive when Textual cannot handle them
 
 
 async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
@@ -152,7 +155,7 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
         assert options.highlighted == 0
 
 
-# The order of keys
+# Tests of the order of keys
 
 
 class FilterApp(App[None]):
@@ -196,7 +199,7 @@ async def test_canary_textual_loses_the_key_after_a_key_that_moves_focus() -> No
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_canary_key_passes_every_ancestor_before_its_binding_runs() -> None:
+async def test_canary_key_passes_every_ancestor_before_its_action_runs() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -205,7 +208,7 @@ async def test_canary_key_passes_every_ancestor_before_its_binding_runs() -> Non
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-# The message after a crash
+# Tests of the message after a crash
 
 
 def test_canary_traceback_of_textual_contains_local_variables() -> None:
@@ -222,7 +225,7 @@ def test_canary_traceback_of_textual_contains_local_variables() -> None:
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
 
 
-# Cached styles and layouts of the screen
+# Tests of cached styles, and of layouts of the screen
 
 
 async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
@@ -274,7 +277,7 @@ class ScrollBarApp(App[None]):
         yield self.view
 
 
-async def test_canary_textual_scroll_view_creates_a_plain_scroll_bar() -> None:
+async def test_canary_scroll_view_creates_its_scroll_bar_from_textuals_class() -> None:
     view = ScrollView()
     async with ScrollBarApp(view).run_test():
         assert view._vertical_scrollbar is None, "the property vertical_scrollbar of LineView overrides nothing"
@@ -282,7 +285,7 @@ async def test_canary_textual_scroll_view_creates_a_plain_scroll_bar() -> None:
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_line_view_starts_its_own_scroll_bar_as_a_widget() -> None:
+async def test_line_view_creates_and_starts_a_scroll_bar_without_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar
@@ -291,7 +294,7 @@ async def test_line_view_starts_its_own_scroll_bar_as_a_widget() -> None:
         assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
 
 
-# The size of plots
+# Tests of the size of plots
 
 
 def width_of(plot: Plot) -> int:

@@ -1,4 +1,4 @@
-"""Tests of grouping, sorting, totals and rows of the tree, without a screen."""
+"""Tests of grouping, sorting, totals and rows of the tree. The app is not started."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
-    """The node of a group is the one that `path_of` returns.
+    """`path_of` returns the path of this node.
 
-    The count of a node includes the counts of its child nodes.
+    The count of a node is its number of groups plus the counts of its child nodes.
     """
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
@@ -98,8 +98,8 @@ def test_group_with_several_topics_is_under_each_topic() -> None:
     ]  # fmt: skip
 
 
-def test_state_missing_in_the_listing_comes_from_the_group_summary() -> None:
-    """Before Kafka 2.6, ListGroups returns no states. kgtui reads the state of such a group with its summary."""
+def test_tree_uses_the_described_state_if_the_listing_has_none() -> None:
+    """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the state from DescribeGroups."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
@@ -113,11 +113,11 @@ def test_state_missing_in_the_listing_comes_from_the_group_summary() -> None:
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_family_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
+def test_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: str | None) -> None:
     assert family_of(group) == family
 
 
-def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
+def test_node_total_sums_lag_and_counts_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -133,7 +133,7 @@ def test_total_of_a_node_counts_groups_with_unknown_lag() -> None:
 @given(
     st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
 )
-def test_groups_with_equal_values_sort_by_name_and_unknown_values_last(
+def test_groups_with_equal_values_sort_by_name_and_unknown_come_last(
     values: dict[str, int | None], sort: Sort, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
@@ -155,7 +155,7 @@ def _model(count: int) -> TreeModel:
     return model
 
 
-def test_layout_maps_rows_to_keys_and_keys_to_rows() -> None:
+def test_layout_maps_each_row_to_its_row_key_and_back() -> None:
     model = _model(150)
     layout = model.layout
     assert layout.rows == 150 + len(model.nodes.by_path)
@@ -180,7 +180,7 @@ def test_nodes_opened_by_the_user_stay_open_after_a_refresh() -> None:
     assert model.layout.rows in (rows, rows + 1)
 
 
-def test_layout_finds_a_row_among_100_000_groups() -> None:
+def test_layout_finds_the_row_of_a_group_among_100_000() -> None:
     model = _model(100_000)
     model.set_open(("consumer", "Stable"), True)
     assert model.layout.rows > 80_000
@@ -193,7 +193,7 @@ def test_layout_finds_a_row_among_100_000_groups() -> None:
 
 
 @given(st.integers(3, 200))
-def test_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
+def test_tree_rows_and_heading_are_exactly_as_wide_as_the_tree(width: int) -> None:
     node = Node(("classic · consumer", "PreparingRebalance"), count=123_456)
     nodes = run_at_once(build_nodes(snapshot_of([]), "type"))
     row = TreeRow("\u65e5" * 90 + "\u202e", "Stable", 12, None, 75.0, True, True)
@@ -216,5 +216,5 @@ def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
     assert column_widths(12).lag == 0
 
 
-def test_ages_below_a_minute_are_rounded_down_to_ten_seconds() -> None:
+def test_data_ages_below_a_minute_are_rounded_down_to_ten_seconds() -> None:
     assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]
