@@ -1,4 +1,4 @@
-"""The timeline of a group agrees with its recorded state at each poll, and reports its changes between polls."""
+"""The timeline of a group has the recorded state of the group at each poll, and its changes between polls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_timeline_agrees_with_the_state_at_each_poll(
+def test_group_timeline_has_the_recorded_state_of_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -67,7 +67,7 @@ def test_timeline_agrees_with_the_state_at_each_poll(
 
 
 def none_if_nan(value: float) -> float | None:
-    """Return a number; None if it is NaN, which stands for an unknown number."""
+    """Return `value`, or None if it is NaN. Timelines use NaN for unknown numbers."""
     return None if math.isnan(value) else value
 
 
@@ -75,8 +75,11 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None:
-    """A rate is the change since the previous poll: 50 records in 10 s are 5/s. The first poll has no rate."""
+def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
+    """A rate is the number of records written or read since the previous poll, per second.
+
+    For example, 50 records in 10 s give 5 records/s. The first poll has no rates.
+    """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     timeline = lake.group_timeline("pay", at(0), at(2))
@@ -90,7 +93,7 @@ def test_timeline_has_rates_lag_and_members_of_each_poll(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_timeline_reports_a_gap_and_has_no_rate_after_it(tmp_path: Path) -> None:
+def test_group_timeline_reports_a_recording_gap_and_no_rate_after_it(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
     recording.poll(poll_of(100), START + 10_000)
@@ -103,7 +106,7 @@ def test_timeline_reports_a_gap_and_has_no_rate_after_it(tmp_path: Path) -> None
     assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
 
 
-def test_timeline_reports_changed_members_owners_and_rewound_offsets(tmp_path: Path) -> None:
+def test_group_timeline_reports_changed_members_changed_owners_and_rewound_offsets(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100),
@@ -118,7 +121,7 @@ def test_timeline_reports_changed_members_owners_and_rewound_offsets(tmp_path: P
     assert (gone.now.listed, gone.now.left) == (False, ("m-2",))
 
 
-def test_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> None:
+def test_group_timeline_reports_how_long_a_rebalance_lasted(tmp_path: Path) -> None:
     def poll(state: str, epoch: int) -> PollResult:
         reported = GroupDescription("pay", "consumer", "consumer", state, 1, group_epoch=epoch, members=(MEMBER,))
         return PollResult({"pay": Listing("consumer", "consumer", state, 1)}, {"pay": reported})
@@ -137,8 +140,11 @@ def test_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> None:
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
-    """The rate is also unknown at the next poll. A fault of a broker that is not the coordinator has no effect."""
+def test_rates_are_unknown_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
+    """They are also unknown at the next poll, because a rate needs the offsets of two polls in a row.
+
+    A fault of a broker that is not the coordinator of the group has no effect.
+    """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
     faults = [(), (silent,), (), (other,), (own,), ()]
@@ -148,7 +154,7 @@ def test_polls_that_cannot_read_offsets_have_no_rate(tmp_path: Path) -> None:
     assert list(timeline.lag) == [400] * 6
 
 
-def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
+def test_group_timeline_of_an_interval_without_polls_is_empty(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not timeline.times
@@ -158,7 +164,7 @@ def test_interval_without_polls_has_an_empty_timeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_timeline_finds_groups_with_special_characters_in_their_ids(tmp_path: Path, group: str) -> None:
+def test_timeline_and_next_change_find_group_ids_with_special_characters(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 SLACK = 2.5
-"""Maximum time that a poll and a flush take on a busy machine, in seconds."""
+"""Maximum time that one poll and one flush together take on a busy machine, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
-    """Start a recorder in another process."""
+    """Start a process that records the cluster into the lake until it is killed."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.unit.history.killed", cluster.bootstrap, str(lake)],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -43,7 +43,7 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Wait until the lake has more than this number of polls, and return the number of its polls."""
+    """Wait until the lake has more than `more_than` polls, and return their number. `process` is the recorder."""
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
         found = polls_in(lake)
@@ -62,7 +62,7 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Start a recorder, kill it and check the lake, and repeat this with the same lake."""
+    """Start a recorder, kill it at a random time and check the lake. Do this `times` times with the same lake."""
     rng, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)
@@ -85,10 +85,10 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         polls = len(found.polls())
 
 
-def test_killed_recorder_leaves_complete_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_lake_has_only_complete_polls_after_its_recorder_was_killed(cluster: SimulatorProcess, tmp_path: Path) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 3, seed=1)
 
 
 @pytest.mark.full
-def test_recorder_killed_many_times_leaves_complete_polls(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_lake_has_only_complete_polls_after_many_killed_recorders(cluster: SimulatorProcess, tmp_path: Path) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 25, seed=2)

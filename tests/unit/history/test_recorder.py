@@ -1,4 +1,4 @@
-"""The recorder writes the changes of a scripted cluster, and continues after errors of the disk and of brokers."""
+"""The recorder writes the changes in a scripted cluster, and continues after errors of the disk and of brokers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class ScriptedMonitor:
-    """A stand-in for the monitor, whose snapshot always shows the groups of a scripted cluster."""
+    """Replaces the monitor. Its snapshot always shows the current groups of a scripted cluster."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -66,7 +66,13 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder of a scripted cluster until the end of the context. Yield the recorder and its messages."""
+    """Run a recorder of a scripted cluster until the end of the context.
+
+    Yield the recorder and the list of the messages that it has sent to the user so far.
+
+    Args:
+        changes: other arguments of `Recorder`.
+    """
     messages: list[str] = []
     watch, admin = ScriptedMonitor(admin or scripted()), admin or scripted()
     recorder = Recorder(watch, admin, path, options, notify=messages.append, **changes)  # type: ignore[arg-type]
@@ -79,7 +85,7 @@ async def recording(
 
 
 async def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    """Wait until a condition is true."""
+    """Wait until a condition is true. Raises `TimeoutError` after `timeout` seconds."""
     async with asyncio.timeout(timeout):
         while not condition():  # noqa: ASYNC110 - the condition has no event that could be awaited
             await asyncio.sleep(0.005)
@@ -92,9 +98,9 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def check_polls(path: Path) -> set[int]:
-    """Assert that each poll in table `polls` has all its rows.
+    """Assert that the other tables have all rows of each poll in table `polls`.
 
-    Return the polls of interrupted flushes: they have rows in other tables, but not in `polls`.
+    Return the polls of interrupted flushes, which have rows in the other tables, but not in `polls`.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -125,7 +131,7 @@ async def test_recorder_writes_changed_offsets_into_the_lake(tmp_path: Path) -> 
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) -> None:
+async def test_recorder_creates_lake_files_that_only_their_owner_can_read(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.05)) as (recorder, _):
         await until(lambda: recorder.status.polls >= 12)
     for folder, _, files in os.walk(tmp_path / "lake"):
@@ -134,7 +140,7 @@ async def test_files_of_a_lake_are_readable_by_their_owner_only(tmp_path: Path) 
             assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600, name
 
 
-async def test_second_recorder_of_a_lake_is_refused(tmp_path: Path) -> None:
+async def test_second_recorder_is_refused_while_the_first_uses_the_same_lake(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
         second = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "lake")
@@ -151,7 +157,7 @@ async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) 
         await other.run()
 
 
-async def test_cancelled_recorder_writes_waiting_polls(tmp_path: Path) -> None:
+async def test_cancelled_recorder_writes_the_polls_that_wait_in_memory(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -169,7 +175,7 @@ class Disk:
 
     Attributes:
         full: name of the table to which appends fail; empty if no append fails.
-        late: whether a failing append still writes its rows before it raises the error.
+        late: whether a failing append writes its rows before it raises the error; otherwise it writes nothing.
         refused: number of appends that failed.
     """
 
@@ -192,7 +198,7 @@ class Disk:
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-async def test_recorder_reports_a_full_disk_and_continues_later(
+async def test_recorder_reports_a_full_disk_and_continues_when_writes_succeed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
     """No row is lost or written twice, even if an append wrote its rows before it raised an error."""
@@ -213,7 +219,7 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
+async def test_recorder_drops_rows_and_records_a_gap_if_too_many_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
@@ -233,7 +239,9 @@ async def test_too_many_waiting_rows_are_dropped_and_leave_a_gap(
         assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
-async def test_next_recorder_reports_rows_lost_at_shutdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recorder_reports_that_the_previous_recorder_lost_rows_at_shutdown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk = Disk(monkeypatch)
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
@@ -247,7 +255,8 @@ async def test_next_recorder_reports_rows_lost_at_shutdown(tmp_path: Path, monke
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_unreadable_group_keeps_its_recorded_values_and_gets_a_fault(tmp_path: Path) -> None:
+async def test_group_keeps_its_recorded_lag_if_reading_its_offsets_fails(tmp_path: Path) -> None:
+    """The error is recorded as a fault of the group. Other groups are not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -259,9 +268,7 @@ async def test_unreadable_group_keeps_its_recorded_values_and_gets_a_fault(tmp_p
     assert state.lag("ship").lag == 7
 
 
-async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_poll_is_reported_and_recorded_as_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with recording(tmp_path / "lake") as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
         with monkeypatch.context() as broken:
@@ -273,15 +280,17 @@ async def test_failed_poll_is_reported_and_followed_by_a_keyframe(
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_error_names_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
+async def test_recorder_error_names_a_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     recorder = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
         await recorder.run()
 
 
-async def test_polls_are_compared_in_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A comparison of many groups takes long, and on the event loop it would block the terminal UI."""
+async def test_recorder_compares_polls_outside_the_event_loop_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comparing many groups takes long, so on the event loop it would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

@@ -32,7 +32,7 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """The state that a reader should return at each poll, computed in memory from the polls."""
+    """Computes in memory the state that a reader of the recording should return after each poll."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return group → values at a point in time, in the form of `ExpectedState.apply`."""
+    """Return group → values at a point in time, in the same form as the result of `ExpectedState.apply`."""
     return {
         group: {
             "listing": listing,
@@ -80,7 +80,7 @@ def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_every_poll_is_replayed_as_it_was_recorded(
+def test_reader_returns_every_poll_as_it_was_recorded(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -111,13 +111,13 @@ STABLE = Listing("consumer", "consumer", "Stable", 1)
 def poll_of(
     offset: int = 100, *, end: int = 150, owner: str = "m-1", groups: tuple[str, ...] = ("pay",), **more: Any
 ) -> PollResult:
-    """Return a poll in which each group has one member, which owns one partition.
+    """Return a poll in which each group has one member, which owns partition 0 of topic `t`.
 
     Args:
         offset: committed offset of each group.
         end: log end offset of the partition.
         owner: id of the member.
-        more: `listing`, which is the listing of all groups, and other attributes of `PollResult`.
+        more: `listing`, if all groups have another listing than `STABLE`; and other attributes of `PollResult`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -143,7 +143,7 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
     return recording
 
 
-def test_only_changed_rows_are_written(tmp_path: Path) -> None:
+def test_poll_has_only_rows_that_changed_since_the_previous_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
@@ -154,14 +154,14 @@ def test_only_changed_rows_are_written(tmp_path: Path) -> None:
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_group_that_a_poll_did_not_read_keeps_its_values(tmp_path: Path) -> None:
+def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
     assert state.description("pay") is not None
 
 
-def test_recorded_fault_ends_at_the_first_poll_without_it(tmp_path: Path) -> None:
+def test_fault_is_returned_until_the_first_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -170,8 +170,8 @@ def test_recorded_fault_ends_at_the_first_poll_without_it(tmp_path: Path) -> Non
     assert lake.at(lake.first).faults[0] == slow[0]
 
 
-def test_rows_of_an_interrupted_flush_are_ignored(tmp_path: Path) -> None:
-    """After an interrupted flush, tables have rows of a poll that is not in `polls`. Compaction removes these rows."""
+def test_reader_ignores_and_compaction_removes_rows_of_an_interrupted_flush(tmp_path: Path) -> None:
+    """After an interrupted flush, tables have rows of a poll that is not in table `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -210,7 +210,7 @@ def test_compaction_writes_one_file_per_keyframe(tmp_path: Path) -> None:
     assert '"dataChange":true' not in log
 
 
-def test_maintenance_deletes_all_polls_of_old_days(tmp_path: Path) -> None:
+def test_maintenance_deletes_polls_of_days_older_than_keep_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -231,7 +231,7 @@ def test_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> N
         lake.at(START / 1000 - 1)
 
 
-def test_refresh_finds_polls_that_were_added(tmp_path: Path) -> None:
+def test_refresh_finds_polls_that_were_added_after_opening(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -243,7 +243,10 @@ def test_refresh_finds_polls_that_were_added(tmp_path: Path) -> None:
 
 
 def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
-    """A change is a new, removed or changed group or member. Changed offsets are ignored."""
+    """A group changes when it appears, disappears or is listed differently, or when its members change.
+
+    Changes to its offsets are ignored.
+    """
     moved = replace(STABLE, state="Empty")
     polls = (
         poll_of(1), poll_of(2), poll_of(3, owner="m-2"), poll_of(4, owner="m-2"),
@@ -267,7 +270,7 @@ def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     assert changes("nobody", back=False) == []
 
 
-def test_comparison_lists_groups_members_owners_and_lag(tmp_path: Path) -> None:
+def test_compare_lists_changed_groups_members_owners_and_lag(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100, end=150, groups=("old", "pay")),
@@ -285,7 +288,7 @@ def test_comparison_lists_groups_members_owners_and_lag(tmp_path: Path) -> None:
         assert found.lags[0].by == 740
 
 
-def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
+def test_reader_error_names_the_folder_of_a_damaged_lake(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
@@ -297,7 +300,7 @@ def test_error_names_a_damaged_lake(tmp_path: Path) -> None:
         RecordingReader(tmp_path)
 
 
-def test_reader_opened_before_a_compaction_can_still_read(tmp_path: Path) -> None:
+def test_open_reader_still_works_after_compaction_replaced_its_files(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
+    """Wait until a condition is true. Raises `TimeoutError` after a minute."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - the condition has no event that could be awaited
             await asyncio.sleep(0.01)
@@ -41,7 +41,12 @@ async def until(condition: Callable[[], bool]) -> None:
 async def running_monitor(
     admin: GroupAdmin, recorded_at: Callable[[], float] | None = None, **options: Any
 ) -> AsyncIterator[Monitor]:
-    """Run a monitor until the end of the context."""
+    """Run a monitor until the end of the context.
+
+    Args:
+        recorded_at: see `Monitor`; None if `admin` is not a replay, or if its health is not tested.
+        options: attributes of `MonitorOptions`.
+    """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
     task = asyncio.create_task(monitor.run())
     try:
@@ -58,10 +63,10 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
     )
 
 
-async def test_replay_returns_the_same_values_as_the_cluster(tmp_path: Path) -> None:
-    """The simulator has groups of every type, some with invalid UTF-8 in their ids.
+async def test_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
+    """The recorded cluster is a simulator with groups of every type, some with invalid UTF-8 in their ids.
 
-    Its clock does not advance, so that the cluster returns the same values after the recording.
+    The clock of the simulator does not advance, so that the values in the cluster stay the same after the recording.
     """
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
@@ -90,7 +95,7 @@ async def test_replay_returns_the_same_values_as_the_cluster(tmp_path: Path) -> 
         assert share.rows
 
 
-async def test_replay_refuses_every_write(tmp_path: Path) -> None:
+async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     (outcome,) = await admin.delete_groups(["pay"])
@@ -129,7 +134,7 @@ async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
 
 
 async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) -> None:
-    """The terminal UI replays a recording with an ordinary monitor, so the monitor must notice each seek."""
+    """The terminal UI replays a recording with an ordinary monitor, so the monitor must notice each step and seek."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -151,8 +156,11 @@ async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) ->
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_health_in_a_replay_ignores_how_long_a_poll_is_shown(tmp_path: Path) -> None:
-    """While one poll is shown, the monitor reads the same offsets repeatedly; the group must not seem to be stopped."""
+async def test_repeated_reads_of_one_replayed_poll_do_not_affect_health(tmp_path: Path) -> None:
+    """While the replay shows one poll, the monitor reads the same offsets again and again.
+
+    Health counts these reads as one read. Otherwise, the group would seem to have stopped.
+    """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
     reads = []
@@ -172,7 +180,7 @@ async def test_health_in_a_replay_ignores_how_long_a_poll_is_shown(tmp_path: Pat
     assert found.lag.lag == 50
 
 
-async def test_listing_feed_returns_differences_between_the_shown_polls(tmp_path: Path) -> None:
+async def test_listing_feed_returns_changes_since_the_previously_shown_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

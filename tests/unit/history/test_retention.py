@@ -1,4 +1,4 @@
-"""The lake stores the retention of topics and offsets, and the recorder refreshes it."""
+"""The lake stores the retention of topics and of committed offsets, and the recorder updates it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> N
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # Topic `a` was requested and is missing, so its retention is removed. The retention of offsets is kept.
+    # Topic `a` was requested, but the cluster returned nothing for it, so its stored retention is removed.
+    # The cluster returned no retention of offsets, so the stored value stays.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
@@ -43,14 +44,14 @@ def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> N
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"topics": {"a": "x"}, "offsets": 1}', '{"topics": 1, "offsets": 1}']
 )
-def test_damaged_retention_file_counts_as_empty(folder: LakeFolder, text: str) -> None:
+def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: str) -> None:
     (folder.path / "retention.json").write_text(text)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({}, DAY), ())
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
+async def test_retention_is_due_again_ten_minutes_after_a_read(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
@@ -62,7 +63,7 @@ async def test_retention_is_read_every_ten_minutes(folder: LakeFolder) -> None:
     assert refresher.due(601.0)
 
 
-async def test_failed_read_of_retention_keeps_stored_values(folder: LakeFolder) -> None:
+async def test_stored_retention_is_kept_if_reading_it_from_the_cluster_fails(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
@@ -79,7 +80,7 @@ async def test_failed_read_of_retention_keeps_stored_values(folder: LakeFolder) 
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_replay_returns_the_retention_in_the_lake(tmp_path: Path) -> None:
+async def test_replay_returns_the_retention_that_the_lake_stores(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

@@ -1,4 +1,4 @@
-"""Rows of a recording hold every attribute of the objects that they are made from."""
+"""A row of a recording contains every attribute of the object that was converted to the row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, Subtopology, Topology
 
 
-def test_row_of_a_group_has_every_attribute_of_its_description() -> None:
+def test_description_is_unchanged_after_conversion_to_a_row_and_back() -> None:
     description = GroupDescription(
         "orders.pay", "streams", "streams", "Stable", 2, "sticky", 7, 8, (Member("m", "c", "h"),), frozenset({"READ"}),
         Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,

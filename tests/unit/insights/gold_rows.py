@@ -30,7 +30,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table with the given values."""
+    """Return a row of a gold table with the given values. The module docstring says what other columns contain."""
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {
@@ -53,7 +53,13 @@ def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
 
 
 def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) -> list[dict[str, Any]]:
-    """Return rows of table `lag`: the lag of a group grows by one record per minute until it is `lag` at `NOW`."""
+    """Return rows of table `lag` for one group, one per minute, until `NOW`.
+
+    The lag of the group grows by one record per minute and reaches the argument `lag` at `NOW`.
+
+    Args:
+        values: columns with the same value in all rows.
+    """
     return [
         row(
             LAG, group=group, minute=NOW - timedelta(minutes=back), lag=lag - back, rate_in=2.0, rate_out=1.5,

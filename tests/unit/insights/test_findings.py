@@ -52,13 +52,13 @@ def test_finding_of_an_unhealthy_group_lists_its_partitions(tmp_path: Path) -> N
     assert [values[:4] for values in finding.evidence.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
 
 
-def test_groups_that_recovered_have_no_finding(tmp_path: Path) -> None:
+def test_group_that_was_unhealthy_but_recovered_has_no_finding(tmp_path: Path) -> None:
     assert "was-ill" not in {
         finding.subject for finding in read_insights(write(tmp_path, rows_with_problems())).findings
     }
 
 
-def test_advice_says_that_a_group_has_no_members() -> None:
+def test_advice_for_an_unhealthy_empty_group_says_it_has_no_members() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
     assert finding.what == "keeps committing the same offsets"
@@ -66,7 +66,7 @@ def test_advice_says_that_a_group_has_no_members() -> None:
     assert finding.evidence.rows
 
 
-def test_unused_groups_have_no_other_findings(tmp_path: Path) -> None:
+def test_unused_groups_have_no_findings_of_other_kinds(tmp_path: Path) -> None:
     rows = rows_with_problems()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -81,7 +81,7 @@ def test_unused_groups_have_no_other_findings(tmp_path: Path) -> None:
     assert family.since_at_least
 
 
-def test_command_deletes_a_large_family_of_groups_by_prefix() -> None:
+def test_command_for_a_large_unused_family_deletes_groups_by_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -111,14 +111,14 @@ def test_at_risk_finding_says_which_records_expire_and_when(values: dict[str, An
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_severity_is_worse_the_sooner_records_expire(hours: int, severity: Severity) -> None:
+def test_at_risk_finding_is_more_severe_the_sooner_records_expire(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_previous_forecast_is_used_until_the_new_one_has_a_trend(tmp_path: Path) -> None:
+def test_previous_forecast_is_used_while_the_newest_has_no_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -143,7 +143,7 @@ def test_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
-def test_expired_records_sort_before_records_that_will_expire() -> None:
+def test_expired_records_are_more_urgent_than_records_about_to_expire() -> None:
     rows = [
         row(FORECAST, group=name, hour=NOW, lag=1, lost=lost, at_risk=True, loss_seconds=seconds)
         for name, lost, seconds in (("later", 0, 900.0), ("lost", 1, 900.0), ("soon", 0, 9.0))
@@ -151,7 +151,8 @@ def test_expired_records_sort_before_records_that_will_expire() -> None:
     assert [f.subject for f in sorted(at_risk(rows), key=lambda f: f.urgency)] == ["lost", "soon", "later"]
 
 
-def test_growing_backlog_is_reported_unless_there_is_another_finding() -> None:
+def test_growing_backlog_of_a_group_without_other_findings_is_reported() -> None:
+    """It is not reported if its oldest unread record is only seconds old, or if its trend is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -190,7 +191,7 @@ def test_current_flapping_is_more_severe_than_past_flapping() -> None:
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_unusual_lag_and_rates_are_compared_with_normal_values(
+def test_only_values_far_from_normal_are_reported_as_unusual(
     values: dict[str, tuple[float, float, float]], what: str | None
 ) -> None:
     told: dict[str, Any] = {}
@@ -207,7 +208,7 @@ def test_unusual_lag_is_not_reported_for_groups_with_other_findings() -> None:
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
 
-def test_findings_keep_markup_and_control_characters_in_ids(tmp_path: Path) -> None:
+def test_findings_leave_special_characters_in_group_ids_unchanged(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
         rows = [
@@ -224,7 +225,7 @@ def test_error_without_gold_tables_says_how_to_create_them(tmp_path: Path) -> No
         read_insights(tmp_path)
 
 
-def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
+def test_table_ages_say_why_gold_tables_cannot_be_read(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
@@ -238,7 +239,7 @@ def test_missing_and_unreadable_gold_tables_are_listed(tmp_path: Path) -> None:
         read_insights(tmp_path)
 
 
-def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
+def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> None:
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(LAG).written
     done = {one.table: one.what for one in upkeep.optimize(tmp_path)}
@@ -266,7 +267,7 @@ def test_lag_history_is_interrupted_where_polls_are_missing(tmp_path: Path) -> N
     assert gold.lag_histories(["nobody"]) == gold.lag_histories([]) == {}
 
 
-def test_all_gold_tables_can_be_read(tmp_path: Path) -> None:
+def test_gold_reader_returns_all_columns_of_every_gold_table(tmp_path: Path) -> None:
     gold = Gold(write(tmp_path, rows_with_problems()))
     for table in GOLD:
         assert set(gold.rows(table)[0]) == set(table.names)

@@ -1,4 +1,4 @@
-"""The HTML report shows all findings; it contains no scripts and loads nothing from the network."""
+"""The HTML report shows all findings. It contains no scripts and loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def report(tmp_path: Path) -> Report:
     return build_report(write(tmp_path, rows_with_problems()), MADE)
 
 
-def test_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
+def test_report_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
     html = render_page(report, "9.9").decode()
     words = Reader(html).words
     for finding in report.insights.findings:
@@ -93,7 +93,7 @@ def test_page_shows_findings_with_evidence_and_plots(report: Report) -> None:
         assert html.count(f"stroke: var({variable})") == 4
 
 
-def test_page_has_no_scripts_and_loads_nothing(report: Report) -> None:
+def test_report_page_has_no_scripts_and_loads_no_resources(report: Report) -> None:
     reader = read(report)
     assert reader.tags <= ALLOWED
     assert not any(name.startswith("on") for name in reader.attributes)
@@ -137,7 +137,7 @@ def test_report_escapes_markup_and_control_characters_in_group_ids(group: str) -
 
 @settings(max_examples=20)
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_random_group_ids_add_no_unexpected_elements_to_the_page(group: str) -> None:
+def test_random_group_ids_add_no_unexpected_elements_to_the_report(group: str) -> None:
     assert read(about(group)).tags <= ALLOWED
 
 
@@ -147,7 +147,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_episodes_show_when_groups_were_unhealthy(tmp_path: Path) -> None:
+def test_episodes_are_the_time_spans_in_which_groups_were_unhealthy(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -176,7 +176,8 @@ def test_report_interval_limits_plots_and_episodes_but_not_findings(tmp_path: Pa
     assert made.insights.findings, "findings do not depend on the interval of the plots"
 
 
-def test_report_lists_missing_gold_tables(report: Report) -> None:
+def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
+    """The number of findings that would come from this table is shown as unknown, not as 0."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -186,14 +187,14 @@ def test_report_lists_missing_gold_tables(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_thinned_line_is_interrupted_where_a_value_is_unknown() -> None:
+def test_thinned_line_is_interrupted_at_unknown_values_and_at_breaks() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_plot_shows_interrupted_lines_and_single_points() -> None:
+def test_plot_interrupts_lines_and_draws_single_points_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -203,7 +204,7 @@ def test_plot_shows_interrupted_lines_and_single_points() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinned_line_keeps_the_largest_value() -> None:
+def test_thinned_line_keeps_the_largest_and_the_last_point() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -213,21 +214,22 @@ def test_thinned_line_keeps_the_largest_value() -> None:
 
 
 @pytest.mark.parametrize("days", [0.001, 0.3, 1, 5, 14, 400])
-def test_time_axis_has_two_to_ten_labels(days: float) -> None:
+def test_time_axis_of_any_length_has_two_to_ten_labels(days: float) -> None:
     since = 1_795_000_000.0
     svg = plot_episodes([("pay", [Bar(since, since + 1, True, "STOP")])], since, since + days * 86_400)
     assert 2 <= svg.count("<text") - 1 <= 10
     assert "<title>STOP</title>" in svg
 
 
-def test_plots_of_two_weeks_fit_into_a_page_of_five_megabytes() -> None:
+def test_plots_of_two_weeks_take_less_than_four_megabytes() -> None:
+    """This leaves one megabyte for the rest of the page, which must stay below five megabytes."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
 
 
-def test_error_says_how_to_install_a_missing_library(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_error_says_how_to_install_a_missing_package(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     report_module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(LakeError, match=r"pip install 'kgtui\[report\]'"):

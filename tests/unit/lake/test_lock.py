@@ -1,4 +1,4 @@
-"""Only one process can hold the lock of a lake. If that process dies, another process can take the lock."""
+"""Only one process can hold the lock of a lake. After that process has died, another process can take the lock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ lock = RecorderLock(Path(sys.argv[1])); lock.take(); print("held", flush=True); 
 
 
 def held_by_another(path: Path) -> subprocess.Popen[str]:
-    """Start a process that holds the lock until it is killed."""
+    """Start a process that holds the lock until it is killed, and return it once it holds the lock."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -46,7 +46,7 @@ def test_lock_error_names_host_and_process_of_the_holder(tmp_path: Path) -> None
         other.kill()
 
 
-def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> None:
+def test_taking_the_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         other.send_signal(signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_lock_of_a_dead_process_is_taken_over_and_reported(tmp_path: Path) -> No
     lock.release()
 
 
-def test_unclean_release_keeps_the_lock_file_and_reports_a_crash(tmp_path: Path) -> None:
+def test_next_holder_reports_a_crash_only_after_an_unclean_release(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -74,7 +74,7 @@ def test_unclean_release_keeps_the_lock_file_and_reports_a_crash(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("age", "refused"), [(0.0, True), (STALE + 60, False)])
-def test_lock_of_a_remote_holder_is_refused_only_while_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
+def test_lock_held_on_another_host_expires_unless_it_is_renewed(tmp_path: Path, age: float, refused: bool) -> None:
     path = tmp_path / "lock"
     path.write_text(json.dumps({"host": "db-7.example", "pid": 41, "since": 1.0}))
     os.utime(path, (time.time() - age,) * 2)

@@ -1,4 +1,4 @@
-"""Status, optimize and prune work with and without a running recorder, and report tables that cannot be read."""
+"""`status`, `optimize` and `prune` work with and without a running recorder, and report unreadable tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_table(path: Path) -> dict[str, maintenance.TableStatus]:
     return {one.table.title: one for one in maintenance.status(path).tables}
 
 
-def test_status_shows_contents_of_every_table(lake: Path) -> None:
+def test_lake_status_has_size_and_days_of_every_table(lake: Path) -> None:
     found = by_table(lake)
     assert list(found)[-1] == "gold/lag"
     polls, gold = found["recorded/polls"].contents, found["gold/lag"].contents
@@ -63,14 +63,14 @@ def test_status_shows_contents_of_every_table(lake: Path) -> None:
     assert 0 < gold.bytes < found["gold/lag"].disk < maintenance.status(lake).disk
 
 
-def test_status_of_an_empty_table_has_no_days(lake: Path) -> None:
+def test_lake_status_of_an_empty_table_has_no_days(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     contents = by_table(lake)["gold/cleanup"].contents
     assert contents is not None
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_status_and_optimize_report_a_damaged_table_and_continue(lake: Path) -> None:
+def test_status_and_optimize_report_a_damaged_table_and_process_the_rest(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -117,7 +117,7 @@ def test_optimize_compacts_files_and_leaves_all_polls_unchanged(lake: Path) -> N
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimize_skips_tables_that_a_recorder_writes(lake: Path) -> None:
+def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) -> None:
     holder = "import sys; from pathlib import Path; from kgtui.lake.lock import RecorderLock as L\n"
     holder += "lock = L(Path(sys.argv[1])); lock.take(); print('held', flush=True); sys.stdin.read()"
     process = subprocess.Popen(
@@ -136,7 +136,7 @@ def test_optimize_skips_tables_that_a_recorder_writes(lake: Path) -> None:
     assert maintenance.status(lake).recorder is None
 
 
-def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
+def test_recorder_crash_is_still_reported_after_optimize(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -149,7 +149,7 @@ def test_optimize_keeps_the_lock_file_of_a_killed_recorder(lake: Path) -> None:
     lock.release()
 
 
-def test_remote_lock_holder_is_current_only_while_the_lock_is_renewed(tmp_path: Path) -> None:
+def test_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -158,7 +158,7 @@ def test_remote_lock_holder_is_current_only_while_the_lock_is_renewed(tmp_path: 
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_days_older_than_the_keep_rule(lake: Path) -> None:
+def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -184,7 +184,7 @@ def test_dry_run_of_prune_deletes_nothing(lake: Path) -> None:
     }
 
 
-def test_keep_rule_of_a_table_overrides_layer_and_default(lake: Path) -> None:
+def test_keep_rule_of_a_table_overrides_layer_rule_and_default(lake: Path) -> None:
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []
     done = list(maintenance.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
@@ -198,7 +198,7 @@ def test_prune_skips_tables_that_are_not_divided_into_days(lake: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
-def test_keep_rule_with_an_invalid_name_is_refused(lake: Path, name: str, says: str) -> None:
+def test_prune_refuses_a_keep_rule_with_an_invalid_table_name(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(maintenance.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 

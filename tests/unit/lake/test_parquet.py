@@ -1,4 +1,4 @@
-"""The rows of one group can be read from a compacted file without reading the other blocks."""
+"""The rows of one Kafka group can be read from a compacted file without reading the blocks of other groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """Return a table of members, sorted by key, with the given number of members for each group."""
+    """Return rows for table `members`, sorted by key. `groups` is a mapping from group id to number of members."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
@@ -49,14 +49,14 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return group → number of members in these blocks of a file."""
+    """Return group → number of its members in the given blocks of a file."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
     return found
 
 
-def test_all_rows_of_a_group_are_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compacted_file_has_all_rows_of_a_group_in_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 10)
     groups = {f"team-{number:02d}.größe": 1 + number % 7 for number in range(50)} | {"team-20.huge": 60, "": 3}
     file = written(tmp_path / "file", groups)
@@ -71,13 +71,13 @@ def test_all_rows_of_a_group_are_in_one_block(tmp_path: Path, monkeypatch: pytes
     assert all(size >= 10 for size in sizes[:-1])
 
 
-def test_block_of_returns_none_for_a_missing_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_of_returns_none_for_a_group_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_file_with_group_ids_too_long_for_statistics_has_one_block(
+def test_compacted_file_has_one_block_if_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
@@ -98,7 +98,7 @@ def test_parquet_row_groups_with_the_same_kafka_group_form_one_block(tmp_path: P
         assert members(file, [block])[group] == count
 
 
-def test_file_of_a_table_with_nullable_group_has_one_block(tmp_path: Path) -> None:
+def test_compacted_file_has_one_block_if_column_group_is_nullable(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

@@ -1,4 +1,4 @@
-"""Pending days begin with the first day with new rows, or with the newest computed day if that is earlier."""
+"""Pending days begin with the first day that has new rows, or with the newest computed day if it is earlier."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to a table. All other columns are null, or empty where null is not allowed."""
+    """Append one row for each of `days` to a table. Other columns are null, or a default if not nullable."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
@@ -55,7 +55,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
-    """Write a row for each pending day to all gold tables, as a run of the pipeline does, and return these days."""
+    """Simulate a run of the pipeline: write a row for each pending day to all gold tables, and return these days."""
     create_tables(folder, GOLD)
     found = pending_days(folder)
     for table in GOLD:
@@ -77,7 +77,7 @@ def test_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFo
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_new_rows_make_the_newest_computed_day_pending_too(folder: LakeFolder) -> None:
+def test_new_day_makes_the_last_computed_day_pending_again(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
@@ -85,13 +85,13 @@ def test_new_rows_make_the_newest_computed_day_pending_too(folder: LakeFolder) -
     assert pending_days(folder).days == ()
 
 
-def test_late_rows_make_their_day_and_later_days_pending(folder: LakeFolder) -> None:
+def test_late_source_rows_make_their_day_and_all_later_days_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, FIRST)
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_compaction_and_deletion_make_no_day_pending(folder: LakeFolder) -> None:
+def test_compacting_or_deleting_source_rows_makes_no_day_pending(folder: LakeFolder) -> None:
     for _ in range(2):
         write(folder, COMMITS, FIRST)
     run_pipeline(folder)
@@ -141,14 +141,14 @@ def test_no_day_is_pending_after_a_run_that_wrote_no_rows(folder: LakeFolder) ->
     assert pending_days(folder).days == ()
 
 
-def test_days_stay_pending_if_creating_a_table_was_interrupted(folder: LakeFolder) -> None:
+def test_all_days_stay_pending_if_creating_gold_tables_was_interrupted(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_table_that_cannot_be_read_raises_lake_error(folder: LakeFolder) -> None:
+def test_pending_days_raises_lake_error_for_an_unreadable_table(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

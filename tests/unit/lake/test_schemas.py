@@ -1,4 +1,4 @@
-"""Schemas are valid and import only the standard library. Folders are checked before they are used as a lake."""
+"""The table schemas are valid, and a folder is checked before it is used as a lake."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_schemas_import_only_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_recorded_tables_have_day_keyframe_and_poll(table: object) -> None:
+def test_recorded_tables_begin_with_columns_day_keyframe_and_poll(table: object) -> None:
     assert table.names[:3] == ("day", "keyframe", "poll")  # type: ignore[attr-defined]
     assert set(table.key) <= set(table.names)  # type: ignore[attr-defined]
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
@@ -37,7 +37,7 @@ def test_flush_appends_to_table_polls_last() -> None:
     assert TABLES[-1] is POLLS
 
 
-def test_arrow_schemas_match_the_table_definitions() -> None:
+def test_arrow_schemas_of_recorded_tables_match_their_definitions() -> None:
     for table in TABLES:
         schema = arrow_schema(table)
         assert schema.names == list(table.names)
@@ -46,7 +46,7 @@ def test_arrow_schemas_match_the_table_definitions() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_table_names_are_unique_and_keys_are_columns() -> None:
+def test_names_of_pipeline_tables_are_unique_and_keys_are_columns() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:
@@ -63,7 +63,7 @@ def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
 
 
-def test_lake_of_a_newer_version_is_refused_and_not_changed(tmp_path: Path) -> None:
+def test_lake_of_a_newer_kgtui_version_is_refused_and_not_changed(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     marker = tmp_path / "lake" / MARKER
     newer = json.loads(marker.read_text()) | {"version": VERSION + 1}
@@ -96,13 +96,13 @@ def test_error_says_why_a_folder_is_not_a_lake(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
 
 
-def test_lake_without_polls_cannot_be_opened(tmp_path: Path) -> None:
+def test_lake_without_polls_cannot_be_opened_as_a_recording(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     with pytest.raises(LakeError, match="no recorded polls yet"):
         RecordingReader(tmp_path / "lake")
 
 
 @pytest.mark.parametrize("path", ["s3a://bucket/lake", "gs://lake", "file:///tmp/lake", Path("s3://bucket")])
-def test_url_of_an_object_store_is_refused_as_a_lake(path: str | Path) -> None:
+def test_url_is_refused_as_the_path_of_a_lake(path: str | Path) -> None:
     with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
         LakeFolder.of(path)
