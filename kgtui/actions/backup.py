@@ -83,7 +83,13 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
     """Write the JSON-lines file and the CSV file of a backup, and sync them to disk.
 
-    Raises OSError if a file cannot be written. In this case, no new file is left behind.
+    Args:
+        path: path of the JSON-lines file; the path of the CSV file differs only in the suffix.
+        entry: id of the deletion in the audit log.
+        at: time of the backup, in seconds since the epoch.
+
+    Raises:
+        OSError: a file cannot be written. In this case, no new file is left behind.
     """
     write_new(path, _lines(data, cluster, entry, at).encode())
     try:

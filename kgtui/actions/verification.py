@@ -35,7 +35,7 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Return whether each group exists. Groups are described again.
+    """Describe the groups again, and return for each group whether it exists.
 
     If the response does not prove whether a group exists, the group is looked up in the list of all groups.
     """

@@ -167,9 +167,12 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long the topics of the groups keep records.
+    """Return how long topics keep records, for all topics of the watched groups.
 
     If the retention of a topic cannot be read, it is missing in the result, and a message on stderr says so.
+
+    Args:
+        timeout: maximum duration, in seconds.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -211,7 +214,10 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 def _judge(
     args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention
 ) -> tuple[CheckResults, list[GroupHealth]]:
-    """Return the verdicts to print, and the health of all groups that match the whole filter."""
+    """Return the verdicts to print, and the health of all groups that match the whole filter.
+
+    Groups whose verdict is OK are only printed with `--all`, or if the filter has a term about health.
+    """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of
     from kgtui.output.check_results import CheckResults

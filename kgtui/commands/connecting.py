@@ -42,8 +42,8 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: no broker answered a request that was sent inside the `async with` block. If no cluster was
-            named, the message says that kgtui tried `localhost:9092` for this reason.
+        UnreachableError: no broker answered a request that was sent inside the `async with` block. If no cluster is
+            named, kgtui tries `localhost:9092`, and the message says so.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -81,11 +81,16 @@ async def _recorded(args: argparse.Namespace) -> AsyncIterator[ReplayAdmin]:
 
 
 async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> ReplayAdmin:
-    """Open a recording at a point in time, by default at its end.
+    """Open a recording at a point in time.
+
+    Args:
+        lake: folder of the lake that contains the recording.
+        at: the time as the user typed it; None for the end of the recording.
+        option: the option that `at` comes from, for the error message.
 
     Raises:
         LakeError: there is no recording that can be read.
-        UsageError: `at` is not a time. The message names `option`, the option that `at` comes from.
+        UsageError: `at` is not a time.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
 

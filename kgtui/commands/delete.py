@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
-    """Plan, ask for confirmation and delete on one connection.
+    """Plan the deletion, ask for confirmation, delete, and return the exit code.
 
-    With several connections, warnings about the client properties would be printed several times.
+    All of this uses one connection, because each new connection prints the warnings about the client properties again.
     """
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
@@ -174,9 +174,12 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of groups to delete, and whether it is an error that no group matches.
+    """Return the plan, the number of selected groups, and True if no group matches although one has to match.
 
-    With `--expect 0` or `--allow-empty`, this is no error.
+    With `--expect 0` or `--allow-empty`, no group has to match, and the third value is False.
+
+    Args:
+        query: the filter; None if the groups are named with `--group`.
     """
     timeout = timeout_of(args)
     await _check_unfinished(admin, folder, timeout)

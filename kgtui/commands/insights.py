@@ -89,7 +89,12 @@ def query_of(text: str) -> Query | None:
 
 
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
-    """Return the findings about groups whose state at the end of the recording matches the filter."""
+    """Return the findings about groups that match the filter.
+
+    Args:
+        query: the filter, which is applied to the groups as they are at the end of the recording; None for no filter.
+        lake: path of the lake with the recording.
+    """
     if query is None:
         return list(findings)
     groups = _matching(query, {group for finding in findings for group in finding.groups}, lake)
@@ -163,7 +168,13 @@ def as_text(
 
 
 def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
-    """Write findings as JSON: unknown values are null, and times are RFC 3339 in UTC."""
+    """Write findings as JSON: unknown values are null, and times are RFC 3339 in UTC.
+
+    Args:
+        found: all findings in the lake, and the ages of the tables.
+        findings: the findings to write.
+        lake: path of the lake.
+    """
     return json_bytes(
         {
             "version": VERSION,

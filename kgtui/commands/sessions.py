@@ -111,7 +111,7 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # This stack closes the admin when the user opens another cluster; otherwise `_stack` closes it at the end.
+        # `connections` is closed when the user opens another cluster, and otherwise with `_stack` at the end.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -297,7 +297,7 @@ class LakeReplayPosition:
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the timeline of a group in an interval. Raises `LakeError`."""
+        """Return the timeline of a group between two times in seconds since the epoch. Raises `LakeError`."""
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:

@@ -64,9 +64,12 @@ async def _run(args: argparse.Namespace) -> int:
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about these groups. Return a snapshot and the faults.
+    """Read everything about these groups. Return a snapshot with the data, and the faults.
 
     A group that does not exist is reported as a fault. Raises `UnreachableError` if no broker answered.
+
+    Args:
+        timeout: maximum duration, in seconds.
     """
     deadline = Deadline(timeout, steps=4)
     cluster = await admin.cluster(timeout=deadline.step())

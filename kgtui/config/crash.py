@@ -45,6 +45,11 @@ def report_of(error: BaseException, command: str) -> str:
 def write_report(error: BaseException, folder: Path, command: str) -> Path:
     """Write a crash report that only its owner can read, and return its path.
 
+    Args:
+        error: the exception that ended kgtui.
+        folder: folder for the report.
+        command: the command line without the values of its options.
+
     Raises:
         OSError: the file cannot be written.
     """

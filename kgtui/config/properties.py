@@ -71,7 +71,7 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties with references in their values replaced by what they refer to.
+    """Return the properties. References in their values are replaced with the texts to which they refer.
 
     `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file.
 
@@ -100,7 +100,13 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped."""
+    """Return the text that replaces one reference in `sasl.jaas.config`, with quotes and backslashes escaped.
+
+    Args:
+        place: file and property with the reference, for error messages.
+        folder: folder for relative paths.
+        found: match of the reference.
+    """
     if (file := found["file"]) is not None:
         return f'="{_escaped(_content(file, place, folder))}"'
     if found["bare"]:

@@ -144,7 +144,13 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of a cluster with keys of an older version of the format renamed to the current names."""
+    """Return the table of a cluster, in which keys with an old name have their current name.
+
+    Args:
+        version: version of the file's format.
+        path: path of the file, for error messages.
+        name: name of the cluster, for error messages.
+    """
     if version >= VERSION:
         return table
     for old, new in _OLD_CLUSTER_KEYS.items():
@@ -188,7 +194,12 @@ def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
 
 
 def _typed(table: Mapping[str, Any], kind: type[T], path: Path, key: str) -> T:
-    """Convert a table to a dataclass. Raises ConfigError with the file, the key and what was expected."""
+    """Convert a table to the dataclass `kind`. Raises ConfigError with the file, the key and what was expected.
+
+    Args:
+        path: path of the file, for error messages.
+        key: key of the table in the file, for error messages.
+    """
     import msgspec
 
     _check_names(table, kind, path, key)

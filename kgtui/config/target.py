@@ -163,9 +163,13 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at an address.
+    """Return the cluster at these bootstrap addresses.
 
-    If `config.toml` has a cluster with this address, its read-only setting, color and label are used.
+    If `config.toml` has a cluster with one of the addresses, its read-only setting, color and label are used.
+
+    Args:
+        seeds: bootstrap addresses.
+        where: the flag or variable with the addresses, for `Target.source`.
     """
     for cluster in settings.clusters.values():
         bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)

@@ -32,7 +32,14 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document with a list of groups. Its keys are the same for all commands."""
+    """Return the JSON document with a list of groups. Its keys are the same for all commands.
+
+    Args:
+        taken_at: time of the data, in seconds since the epoch.
+        coverage: how many brokers answered, and how many groups could be read.
+        groups: one JSON object per group.
+        faults: what could not be read, and why.
+    """
     return {
         "version": VERSION,
         "cluster": cluster_object(cluster),

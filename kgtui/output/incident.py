@@ -83,6 +83,10 @@ def render(found: dict[str, Any], form: ExportFormat) -> bytes:
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident to a new file with mode 0600, and return its path.
 
+    Args:
+        folder: folder for the file, which is created if it does not exist.
+        found: the incident, as returned by `incident`.
+
     Raises:
         OSError: the file cannot be written.
     """
@@ -177,7 +181,10 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return other groups with offsets in or subscriptions to the same topics; None if the topics are not known."""
+    """Return other groups that have offsets in topics of this group or subscribe to them.
+
+    Returns None if the topics of the group are not known.
+    """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
     if offsets is not None:

@@ -377,7 +377,7 @@ async def test_result_says_that_the_outcome_could_not_be_logged(
 
 
 async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The groups are processed in batches per coordinator. One group is active, one fails and one is gone."""
+    """Most of the groups are deleted. One group is active, one deletion fails, and one group is already gone."""
     names = [f"g-{number:03}" for number in range(3 * BATCH)]
     for number, name in enumerate(names):
         admin.add(name, state="Empty", lag=number, coordinator=1 + number % 3)

@@ -153,7 +153,7 @@ async def test_plan_says_that_the_broker_may_have_hidden_offsets(
     assert line.loss.undo is (Undo.PARTLY if mentioned else Undo.RESTORABLE)
 
 
-async def test_similar_ids_are_different_groups(admin: ScriptedAdmin) -> None:
+async def test_groups_with_similar_ids_are_planned_separately(admin: ScriptedAdmin) -> None:
     """Ids that look alike are different groups: Latin and Cyrillic letters, composed and decomposed accents."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
     for group in pairs:

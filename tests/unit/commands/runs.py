@@ -48,7 +48,10 @@ class Completed(NamedTuple):
 def runner(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., Completed]:
-    """Return a function that runs a command line in this process on the scripted cluster."""
+    """Return a function that runs a command line in this process on the scripted cluster.
+
+    Its arguments are the words of the command line. It can run the commands `check`, `ls` and `show`.
+    """
 
     @asynccontextmanager
     async def connected(_args: argparse.Namespace) -> AsyncIterator[ScriptedAdmin]:

@@ -171,7 +171,7 @@ def test_groups_are_read_at_the_start_at_each_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_fractional_intervals_cause_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
+def test_read_interval_with_a_fraction_causes_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
@@ -234,7 +234,7 @@ def test_json_says_how_long_a_watch_must_be_for_a_final_verdict(run: Callable[..
     ]  # fmt: skip
 
 
-def test_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
+def test_csv_of_check_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(run("check", "--format", "csv", "--all").out))}
     assert (rows["stuck"]["cause"], rows["stuck"]["lag"], rows["stuck"]["time_lag_at_least"]) == (
         "STOP",
@@ -275,7 +275,7 @@ def test_group_that_cannot_be_read_has_no_verdict(run: Callable[..., Completed],
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_unknown_lag_makes_the_result_partial(
+def test_group_whose_lag_is_unknown_makes_the_check_fail(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     """The user may not describe the topic, so the lag and therefore the verdict on the group are unknown."""
@@ -369,7 +369,7 @@ def test_rebalances_and_members_with_an_old_epoch_are_reported(
     assert "1 member behind the target assignment" in ran.out
 
 
-def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_check_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty", lag=3)
     ran = run("check", "--all")
     assert r"\x1b[2Jx\n" in ran.out
@@ -377,7 +377,7 @@ def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], ad
     assert "\x1b[2Jx\n" in objects(run("check", "--all", "--format", "json"))
 
 
-def test_cluster_without_groups_passes_the_check(
+def test_check_of_a_cluster_without_groups_exits_with_0(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     admin.groups.clear()

@@ -121,7 +121,7 @@ async def test_short_watch_says_that_its_verdicts_are_not_final(
     assert found["code"] == 0
 
 
-async def test_healthy_groups_are_ok_at_any_traffic_and_interval(
+async def test_healthy_groups_get_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The traffic rises and falls within four minutes, and the reads are not aligned with the commits."""

@@ -84,12 +84,12 @@ def test_only_the_parser_of_the_command_in_use_is_created(monkeypatch: pytest.Mo
     assert made == ["kgtui", "kgtui ls"]
 
 
-def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_version_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"kgtui {kgtui.__version__}\n"
 
 
-def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_help_prints_help_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--help"])
     assert ended.value.code == 0

@@ -114,12 +114,12 @@ def test_filter_is_applied_to_the_last_recorded_state_of_the_groups(
     assert {one["subject"] for one in json.loads(capfd.readouterr().out)["findings"]} == {"pay"}
 
 
-def test_invalid_filter_is_rejected(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_rejects_an_invalid_filter(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "members:x", "--lake", str(lake)]) == 2
     assert "filter, at character" in capfd.readouterr().err
 
 
-def test_control_characters_in_ids_are_escaped(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_escapes_control_characters_in_group_ids(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = [row(HEALTH, group="\x1b[2Jx\n", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=1)]
     assert main(["insights", "--lake", str(write(tmp_path, {HEALTH: rows}))]) == 0
     out = capfd.readouterr().out

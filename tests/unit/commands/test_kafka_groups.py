@@ -84,7 +84,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_options_select_groups_like_kafkas_script(words: list[str], kept: str) -> None:
+def test_options_select_the_same_groups_as_in_kafkas_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
@@ -129,7 +129,7 @@ async def test_request_to_a_loading_broker_is_repeated(monkeypatch: pytest.Monke
     assert len(asked) == 9
 
 
-def test_group_ids_are_escaped_only_on_terminals() -> None:
+def test_control_characters_in_group_ids_are_escaped_only_on_terminals() -> None:
     row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
     assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]

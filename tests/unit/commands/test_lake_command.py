@@ -94,7 +94,9 @@ def test_lake_prune_with_dry_run_prints_how_many_rows_it_would_delete(
 
 
 @pytest.mark.parametrize("args", [["status", "{0}/nothing"], ["prune", "{0}"], ["prune", "{0}", "--keep", "5m"], []])
-def test_invalid_arguments_are_rejected(args: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_commands_reject_invalid_arguments(
+    args: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lake", *[arg.format(tmp_path) for arg in args]]) == 2
     assert capfd.readouterr().err.startswith("kgtui: ")
 

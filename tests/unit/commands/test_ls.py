@@ -88,7 +88,7 @@ def test_filter_reads_only_groups_that_may_match(run: Callable[..., Completed], 
         (("lag:0",), []),
     ],
 )
-def test_filter_selects_and_sorts_groups(
+def test_ls_prints_the_groups_that_match_the_filter_in_its_sort_order(
     run: Callable[..., Completed], expression: tuple[str, ...], expected: list[str]
 ) -> None:
     ran = run("ls", *expression)
@@ -231,7 +231,7 @@ def test_ls_says_that_the_term_verdict_needs_kgtui_check(run: Callable[..., Comp
     assert "verdict: and timelag: need kgtui check" in ran.err
 
 
-def test_control_characters_in_ids_are_escaped(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("\x1b[2Jx\n", state="Empty")
     ran = run("ls")
     assert r"\x1b[2Jx\n" in ran.out

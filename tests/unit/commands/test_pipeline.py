@@ -72,7 +72,7 @@ def test_run_with_nothing_to_read_is_rejected(capsys: pytest.CaptureFixture[str]
     assert not (tmp_path / "lake").exists()
 
 
-def test_missing_folder_of_records_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_folder_of_option_records_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
     assert "nowhere: there is no such folder" in message
     assert not (tmp_path / "lake").exists()
@@ -102,7 +102,7 @@ def test_path_that_cannot_be_a_folder_is_reported(
     assert "is a file, but a lake is a folder" in message or "cannot be written: Not a directory" in message
 
 
-def test_lake_without_write_permission_is_reported(
+def test_lake_that_cannot_be_written_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -127,7 +127,7 @@ def test_lake_of_another_cluster_is_rejected(
     assert "holds cluster prod, and this is cluster staging. A lake holds one cluster" in message
 
 
-def test_invalid_options_are_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pipeline_commands_reject_invalid_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "--lake" in error_of(capsys, 2, "run")
     lake = ("--lake", tmp_path / "lake")
     assert "not allowed with" in error_of(capsys, 2, "run", *lake, "--master", "local", "--remote", "sc://a")

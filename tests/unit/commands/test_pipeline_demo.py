@@ -118,7 +118,7 @@ def test_pipeline_demo_removes_its_temporary_folder_on_ctrl_c(tmp_path: Path, mo
 @pytest.mark.parametrize(
     "options", [["--days=0"], ["--days=99"], ["--every=1s"], ["--every=x"], ["--until=soon"], ["--lake={0}"]]
 )
-def test_invalid_options_are_rejected(options: list[str], tmp_path: Path) -> None:
+def test_pipeline_demo_rejects_invalid_options(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "something").touch()
     with pytest.raises(UsageError):
         pipeline_demo.run(parsed(*[option.format(tmp_path) for option in options]))

@@ -136,7 +136,7 @@ def test_commands_on_lakes_say_what_to_install_if_deltalake_is_missing(
         delta.load_deltalake()
 
 
-def test_ls_and_show_read_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ls_and_show_read_a_recording_at_a_point_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", poll_of(100), poll_of(120, groups=("pay", "new")))
     lake = ["--lake", str(tmp_path / "lake")]
 

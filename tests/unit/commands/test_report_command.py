@@ -21,7 +21,9 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_page_is_written_with_mode_0600(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_report_is_written_to_a_file_with_mode_0600(
+    lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "report.html"
     out.write_text("an older one")
     assert main(["report", str(lake), "-o", str(out)]) == 0
@@ -31,7 +33,9 @@ def test_page_is_written_with_mode_0600(lake: Path, tmp_path: Path, capfd: pytes
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
 
 
-def test_dash_writes_the_page_to_stdout(lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_dash_as_output_file_writes_the_report_to_stdout(
+    lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(lake), "-o", "-"]) == 0
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
@@ -63,7 +67,7 @@ def test_options_since_and_until_limit_the_time_of_the_plots(lake: Path, tmp_pat
         (["-o", "{0}"], "cannot write"),
     ],
 )
-def test_wrong_options_are_rejected(
+def test_report_rejects_wrong_options(
     lake: Path, tmp_path: Path, words: list[str], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "report.html"

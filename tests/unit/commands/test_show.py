@@ -53,7 +53,7 @@ def test_group_without_describe_permission_is_reported(run: Callable[..., Comple
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
+def test_csv_of_show_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
     assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,0,,m-1,"
 
