@@ -6,21 +6,21 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | module | contents |
 |---|---|
 | `group` | `Listing` and `GroupDescription`: a group as brokers list and describe it |
-| `group_types` | the group types with their states, and the kinds of groups |
+| `group_types` | the group types with their states, and the kinds of groups that users distinguish |
 | `members` | members of groups: consumers, Connect workers, schema registry nodes, streams processes |
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
-| `summary` | `Summary`: the values of a group that the sweep stores |
+| `summary` | `Summary`: the values of a group that the background sweep over all groups stores |
 | `member_index` | client ids, hosts and member ids of a group in one searchable string |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values of groups, members and partitions that kgtui shows |
-| `query` | the filter language of the screen and the commands |
+| `query` | the filter language of the terminal UI and the commands |
 | `assignment` | current and target owners of partitions, pending moves, delaying members |
 | `guard` | the delete guard: decides whether a group may be deleted |
-| `burrow` | the verdict rules of LinkedIn's Burrow |
-| `health` | verdict, lag trend, time lag and data loss from polled offsets |
+| `burrow` | health verdicts on partitions and groups by the rules of LinkedIn's Burrow |
+| `health` | health verdict, lag trend, time lag and data loss from polled offsets |
 | `series` | ring buffers with lag, members and rates of watched groups |
 | `timeline` | samples and changes of one group over an interval, for plots |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |
@@ -29,5 +29,5 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `text` | escapes control characters, and removes secrets |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |
 | `rfc3339` | times as RFC 3339 text, and back |
-| `slices` | runs a long computation in short slices, so that keys are handled in between |
+| `slices` | runs a long computation in short slices, so that the terminal UI handles keys in between |
 """

@@ -5,7 +5,8 @@ with a role; the items of a Connect group are connectors and their tasks.
 
 A broker reports for each member only the partitions that the member may use now. A partition that a member must give up
 but has not given up yet (`ConsumerGroupMember.partitionsPendingRevocation`) is in the assignment of no member. The
-broker does not report which member still has it, so it counts as waiting for all members whose epoch is behind.
+broker does not report which member still has the partition, so the partition counts as waiting for all members whose
+epoch is behind.
 """
 
 from __future__ import annotations
@@ -58,12 +59,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How evenly items are distributed over members, hosts or racks.
+    """How unevenly items are distributed over members, hosts or racks.
 
     Attributes:
         by: what each load covers: one `member`, one `host` or one `rack`.
         loads: one load per member, host or rack; the one with the most items is first.
-        ratio: the largest number of items per member divided by the average; None if nothing is assigned.
+        ratio: number of items per member in the load where it is largest, divided by the number of items per member in
+            the whole group; 1 if the items are distributed evenly. None if nothing is assigned.
     """
 
     by: str
@@ -72,9 +74,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of items of one topic or subtopology that are added because items with larger numbers exist.
+"""Maximum number of items of one topic or subtopology that are listed although no broker reported them.
 
-Without this limit, a damaged assignment that contains partition 2³¹ − 1 would fill the memory.
+If partition n is known, partitions with smaller numbers must exist too. Without this limit, a damaged assignment that
+contains partition 2³¹ − 1 would fill the memory.
 """
 
 

@@ -1,4 +1,4 @@
-"""Computes verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
+"""Computes health verdicts on partitions and groups by the rules of LinkedIn's Burrow, as pure functions.
 
 A window holds the last commits of a group in one partition, each with the lag at the time of the commit, and the last
 log end offsets of the partition. For the same window, Burrow's `CachingEvaluator` returns the same verdict.
@@ -25,7 +25,7 @@ _UNKNOWN = -1
 
 
 class Status(IntEnum):
-    """The verdict on a partition or a group.
+    """The status of a partition or a group, which is the main part of a health verdict.
 
     The numbers are the same as in Burrow. The status of a group is at most `ERR`.
     """
@@ -51,8 +51,7 @@ class Options:
 
     Attributes:
         intervals: maximum number of commits in a window, and maximum number of log end offsets in it.
-        minimum_complete: minimum fraction of a full window (0 to 1) for a verdict. With fewer commits, the partition is
-            OK.
+        minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
         allowed_lag: a partition whose lag is at most this many records is always OK.
         min_distance: minimum time between two commits of a window, in seconds. A commit that arrives sooner replaces
             the previous one.
@@ -122,7 +121,7 @@ class PartitionVerdict:
 
     Attributes:
         status: any status except `ERR`, which is a status of groups.
-        complete: number of commits in the window as a fraction of a full window, from 0 to 1.
+        complete: number of commits in the window as a fraction (0 to 1) of `Options.intervals`.
         current_lag: see `Window.current_lag`.
         first: the oldest commit in the window; None if there is none.
         last: the newest commit in the window; None if there is none.
@@ -141,7 +140,8 @@ class GroupVerdict:
 
     Attributes:
         status: the worst status of the partitions, but at most `ERR`.
-        complete: fraction of the partitions that have a full window, from 0 to 1; 0 if there are no partitions.
+        complete: fraction (0 to 1) of the partitions whose window has `Options.intervals` commits; 0 if there are no
+            partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
         max_lag: the partition with the largest lag; if there are several, the first. None if no lag is known.
         unknown: number of partitions whose lag is not known.
@@ -214,7 +214,10 @@ class CommitRing:
 
 
 def ceased(commits: Sequence[Commit], now: int) -> bool:
-    """Return whether the group stopped committing: the time since the last commit is longer than the window."""
+    """Return whether the group stopped committing.
+
+    It has if the time since the last commit is longer than the time between the first and the last commit.
+    """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 
 

@@ -285,7 +285,10 @@ def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Return the faults of the group's reads, summary and coordinator, without duplicates."""
+    """Return the faults of a group without duplicates.
+
+    They come from its newest reads, from its summary and from the poll of its coordinator.
+    """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None

@@ -62,7 +62,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     """Return the topics that the group subscribes to, owns or has offsets in.
 
-    The result is None if members or offsets were never read, because it could then be incomplete.
+    The result is None if members or offsets were never read, because some topics could then be missing.
     """
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     swept = summary.topics if summary is not None else None

@@ -197,7 +197,7 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
 KINDS = tuple(GROUP_KINDS)
 
 SHARE_OFFSET_TYPES = frozenset(entry.name for entry in _ENTRIES if entry.offsets_rpc == DESCRIBE_SHARE_GROUP_OFFSETS)
-"""Group types whose positions are share-partition start offsets instead of committed offsets."""
+"""Group types whose groups have share-partition start offsets instead of committed offsets."""
 
 TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
     expiry: tuple(entry.name for entry in _ENTRIES if entry.offset_expiry is expiry) for expiry in OffsetExpiry

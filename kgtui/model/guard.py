@@ -32,11 +32,11 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why a group must not be deleted, judging by its description only; None if it may be deleted.
+    """Return why a group must not be deleted according to its description; None if it may be deleted.
 
     The describe RPC for the group's type must have reported the state Empty, and must not have reported that the user
-    lacks the permission DELETE. Kafka's GroupMetadataManager also requires Empty, but it deletes `Dead` classic groups
-    too.
+    lacks the ACL operation DELETE. Kafka's GroupMetadataManager also requires Empty, but it deletes `Dead` classic
+    groups too.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"

@@ -21,9 +21,10 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key → function that returns the names of members that filters can search for, such as their client ids.
+"""Key of a filter term (`client`, `host` or `member`) → function that returns the texts in which the term searches.
 
-The index stores the names of every entry, in this order. A filter term reads them with `facts.of_members(key)`.
+For example, the function for `client` returns the client ids of the members. The index stores the texts of all keys, in
+this order. A filter term reads the texts of its key with `facts.of_members(key)`.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -39,7 +40,7 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index that contains these names. The keys are those of `NAMES`."""
+    """Return the member index that contains these texts by key. The keys are those of `NAMES`."""
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
         for key in NAMES
@@ -47,7 +48,7 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that reads the names with this key of `NAMES` from a member index."""
+    """Return a function that takes a member index and returns its texts for this key, a key of `NAMES`."""
     number = list(NAMES).index(key)
 
     def read(text: str) -> tuple[str, ...]:

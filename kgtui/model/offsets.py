@@ -226,7 +226,10 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
 def summed(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> LagTotal:
-    """Return the total lag of a group without a `PartitionLag` per partition, because sweeps read 100,000 groups."""
+    """Return the total lag of a group.
+
+    No `PartitionLag` is created per partition, because the background sweep calls this for up to 100,000 groups.
+    """
     known = unknown = count = 0
     some = False
     for commit in committed:

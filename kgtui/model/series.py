@@ -263,5 +263,5 @@ class SeriesStore:
         series.add(at, lag, members, description=description, offsets=offsets)
 
     def get(self, group: str) -> Series | None:
-        """Return the series of a group; None if the group was never watched."""
+        """Return the series of a group; None if the group was never watched, or if its series was dropped."""
         return self._series.get(group)

@@ -66,11 +66,12 @@ def summary_of(
     """Return the summary of a group. Values that were not read are None or empty.
 
     Args:
-        sums: total lag of the group.
+        sums: total lag of the group; None if its offsets could not be read.
         topics: topics in which the group has an offset; None if its offsets could not be read.
         at: time of the read, in seconds since the epoch.
         memberless: True if the list already says that the group has no members, so that it was not described.
-        shared: tuples of topics in earlier summaries, to use again if the topics are the same. A new tuple is added.
+        shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
+            existing tuple; otherwise, a new tuple is added.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))

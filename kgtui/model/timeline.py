@@ -147,7 +147,7 @@ def largest(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """The lag of one group from the gold tables: one value per minute, None where it is not known.
+    """The lag of one group from the gold tables of a lake: one value per minute, None where it is not known.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.

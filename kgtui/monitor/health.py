@@ -1,4 +1,4 @@
-"""Compute health verdicts on the selected and visible groups, and read the retention times of their topics."""
+"""Computes health verdicts on the selected and visible groups, and reads the retention times of their topics."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
 """Maximum fraction of the CPU time that is used for verdicts, on all groups together and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Unused CPU time for verdicts is saved up to this limit, in seconds. The same amount can be used in advance."""
+"""Limit on the CPU time for verdicts, in seconds, that can be saved while it is unused, and that can be overdrawn."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""

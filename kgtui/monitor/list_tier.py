@@ -243,8 +243,8 @@ class ListTier:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
-        # The feed cannot compare the first list of a broker with an earlier one. So the first list is compared with the
-        # store, to find groups that are missing after the broker left the cluster and came back.
+        # The first list of a broker has no earlier list to be compared with, so it is compared with the store. This
+        # finds groups that are missing after the broker left the cluster and came back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

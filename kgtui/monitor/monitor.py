@@ -211,7 +211,8 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # No garbage is collected before the first frame was drawn and the keys pressed in the meantime were handled.
+        # No garbage is collected until `_FIRST_DRAW` seconds after the first complete list. By then, the first frame
+        # has been drawn, and the keys pressed in the meantime have been handled.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

@@ -151,7 +151,7 @@ RECORD_GROUP_BATCH = 400
 """Number of groups that the recorder reads from one coordinator in one batch."""
 
 RECORD_LOG_BATCH = 4_000
-"""Number of partitions whose log bounds the recorder reads with one call."""
+"""Number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
 """Rule for when the time between two polls of the recorder is a gap."""

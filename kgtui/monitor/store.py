@@ -1,4 +1,4 @@
-"""Store the data that the polling loops have read, and make immutable snapshots of it."""
+"""Stores the data that the polling loops have read, and makes immutable snapshots of it."""
 
 from __future__ import annotations
 

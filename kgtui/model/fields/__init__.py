@@ -69,9 +69,11 @@ class Field(Generic[Row]):
         encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no
             conversion.
         missing: the reason that is shown if the field has no value.
-        optional: True if a field without a value is left out of the JSON of members and of the lines above a table.
+        optional: True if a field without a value is left out of the JSON of members, and of the lines that `kgtui show`
+            prints above its tables.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
-        by_listing: True if the value depends only on the group's `Listing`, unless a description has a newer value.
+        by_listing: True if groups with the same complete `Listing` have the same value, as long as they have no newer
+            description.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 

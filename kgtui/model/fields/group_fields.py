@@ -128,7 +128,7 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if its offsets could not be read. A Connect group has no partitions."""
+    """Return the partitions of a group; None if its offsets could not be read. A Connect group has an empty list."""
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
     rows: list[PartitionRow] = _module("fields.partition_fields").partition_rows(snapshot, group)
@@ -316,7 +316,7 @@ HEADER_LINES = (
 
 
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
-    """Return everything known about one group, in the form for JSON. Unknown values are None."""
+    """Return all `DETAILED` fields of one group, in the form for JSON. Unknown values are None."""
     return as_object(DETAILED, snapshot, group)
 
 
@@ -333,15 +333,16 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers do not list types and states, so that groups with the same listing may have different types and
-        # states.
+        # Old brokers do not list types and states, so groups with the same listing may have different types and states.
+        # Values are then computed for each group.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group, where `value` is what `Field.value` returns.
 
-        For a field with `by_listing`, `convert` may get any group with the same listing.
+        For a field with `by_listing`, `convert` may be called only once for all groups with the same listing, with the
+        id of any of them.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

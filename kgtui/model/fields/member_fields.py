@@ -187,7 +187,7 @@ _WIDE_COLUMNS = (*_COLUMNS, TARGET_TEXT, SUBSCRIPTION)
 
 
 MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED)
-"""Columns of the table of members in the Markdown of the incident export."""
+"""Columns of the member table in the Markdown file of the incident export."""
 
 
 def member_object(member: Member) -> dict[str, Any]:

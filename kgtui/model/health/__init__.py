@@ -1,8 +1,8 @@
 """Computes the health of a group from its polled state and offsets over some time.
 
-`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it: the verdict by Burrow's
-rules (`kgtui.model.burrow`), the lag trend, the time lag, the estimated time to catch up, records lost and soon to be
-lost, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
+`ReadHistory` collects the reads of one group, and `health_of` computes a `GroupHealth` from it: the health verdict by
+Burrow's rules (`kgtui.model.burrow`), the lag trend, the time lag, the estimated time to catch up, records that are
+lost or will be lost soon, rebalances, members that delay a reconciliation, and the time that the group has been Empty.
 
 kgtui polls offsets, so it observes that an offset changed, but not every single commit. Each `GroupHealth` of this
 package therefore has the basis `observed`, and its attribute `undecided` lists verdicts that cannot be decided yet,

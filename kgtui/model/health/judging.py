@@ -1,4 +1,4 @@
-"""Computes verdicts from polled offsets: Burrow's rules for committed offsets, and a separate rule for share groups.
+"""Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
 For classic, consumer and streams groups, a change of the offset between two reads counts as one commit at the time of
 the later read. Polling cannot observe every commit, with these consequences:
@@ -234,7 +234,8 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # Nothing was acknowledged since the first read. The standstill may have begun before, so it may be longer.
+        # Nothing was acknowledged since the first read. The standstill may have begun before that and be longer than
+        # `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided
@@ -246,7 +247,7 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return one commit per SPSO. The time of the commit is the first read of the SPSO."""
+    """Return the first SPSO and each later change of the SPSO as commits, at the times when they were first read."""
     moves: list[Commit] = []
     for sample in known:
         if sample.position is not None and (not moves or sample.position != moves[-1].offset):
@@ -265,9 +266,9 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether condition 5 of the module docstring is true, so that the verdict is WARN.
+    """Return whether condition 5 of the module docstring is met, which leads to the status WARN.
 
-    If the reads cover less time than a full window, the result is for the time that they cover.
+    If the reads cover less than `watching.window` seconds, the condition is tested for the time that they cover.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

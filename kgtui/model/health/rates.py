@@ -158,7 +158,12 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return which fraction of the new records stays unread: 1 if the group reads nothing, 0 or less if it keeps up."""
+    """Return which fraction of the new records stays unread: 1 if the group reads nothing, 0 or less if it keeps up.
+
+    Args:
+        moved: growth of the group's position, in records per second.
+        grown: growth of the log end offset, in records per second. If it is None, the result is None.
+    """
     if grown is None:
         return None
     if grown <= 0:

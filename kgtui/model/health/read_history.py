@@ -184,8 +184,9 @@ class ReadHistory:
         lag: total lag at the newest successful read of offsets; None if there was none.
         description: the newest description; None if there was none.
         state: the newest known state; None if there was none.
-        empty_since: None if the group is not Empty. Otherwise a pair: the time, in seconds since the epoch, of the read
-            since which every read has found the group Empty; and whether the group may already have been Empty before.
+        empty_since: None if the group is not Empty. Otherwise a pair: the time of the first of the consecutive reads
+            without a gap that found the group Empty, in seconds since the epoch; and whether the group may have been
+            Empty before that read.
         rebalances: counts of changes from read to read.
         gone: True if the group no longer exists.
         first_at: time of the first successful read; None if there was none.
@@ -193,7 +194,8 @@ class ReadHistory:
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
         steady_since: time of the first read after the newest gap, from which rates are computed.
-        lag_since: time since which the total lag has covered the same partitions; None if the lag is not known now.
+        lag_since: time of the first read since which the same partitions have had a known lag, so that their total lags
+            can be compared; None if the lag is not known now.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -256,7 +258,7 @@ class ReadHistory:
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
-        """Mark the group as one that no longer exists."""
+        """Record that the group no longer exists."""
         self.gone = True
 
     def _add_description(self, at: float, description: GroupDescription | None) -> None:

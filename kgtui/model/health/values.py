@@ -36,7 +36,7 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """How long a full window of commits takes in a healthy group, in seconds.
+        """How long a healthy group takes for a full window (`rules.intervals` commits), in seconds.
 
         This estimate is used until the actual interval between the group's commits is known.
         """
@@ -44,7 +44,7 @@ class Watching:
 
     @property
     def enough(self) -> int:
-        """Minimum number of observed commits with a known lag for the verdict WARN: half a window, at least 3."""
+        """Minimum number of commits with a known lag for the status WARN: half of `rules.intervals`, but at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -193,7 +193,7 @@ class PartitionHealth:
         position: committed offset or share-partition start offset; None if there is none.
         still: observed time since the last change of the position, in seconds.
         commits: number of commits in the window; for a share group, number of different start offsets.
-        complete: fraction of a full window that has been observed, from 0 to 1.
+        complete: number of observed commits as a fraction (0 to 1) of a full window; see `Watching.window`.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
     """

@@ -40,11 +40,19 @@ class FilterCache:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the results for listings whose sequence of ids has changed; if `terms` is empty, drop all results."""
+        """Drop the results for listings whose sequence of ids has changed.
+
+        Args:
+            lists: listing → its current group ids.
+            terms: the terms of the next filter about group ids. If there are none, all results are dropped.
+        """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the ids and terms that must still be tested after using the cached result for the listing."""
+        """Return the group ids that may match all of the terms, and the terms with which they must still be tested.
+
+        Without a usable result for the listing, these are all of the given ids and terms.
+        """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
@@ -154,7 +162,8 @@ class Query:
         The generator yields after each slice of `size` groups.
 
         Args:
-            cache: results of earlier filters, to which the results of this filter are added.
+            marked: ids of the groups that the user has marked, for the term `marked:`.
+            cache: results of earlier filters, which save tests. The results of this filter are added.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -200,7 +209,10 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return each listing that may match, with its group ids and the terms that need data of the single groups."""
+        """Return each listing that may match, with its group ids and the listing terms that it does not decide.
+
+        These terms must be tested for each group, because the broker did not list the type or state of the groups.
+        """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():
             undecided = self._undecided(listing, snapshot)

@@ -130,7 +130,7 @@ class FlagKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey(TermKey):
-    """The key `verdict` of the term that compares the verdict on a group."""
+    """The key `verdict` of the term that compares the health verdict on a group."""
 
 
 def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ...]:

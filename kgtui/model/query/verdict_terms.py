@@ -1,4 +1,4 @@
-"""The filter term `verdict:`, which compares the verdict on a watched group."""
+"""The filter term `verdict:`, which compares the health verdict on a watched group."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_verdict(text: str) -> VerdictMatch | None:
 
 @dataclass(frozen=True, slots=True)
 class VerdictTerm:
-    """A term about the verdict in `Snapshot.health`, such as `verdict:warn+` or `verdict:stop,stall`."""
+    """A term about the health verdict in `Snapshot.health`, such as `verdict:warn+` or `verdict:stop,stall`."""
 
     any_of: tuple[VerdictMatch, ...]
     negated: bool = False
@@ -85,7 +85,7 @@ class VerdictTerm:
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        # The result is None without a verdict. `NOT_FOUND` counts as no verdict; it is false, because its value is 0.
+        # Without a verdict, the result is None. `NOT_FOUND` counts as no verdict; its value is 0, so it is falsy.
         return self.negated if status else None
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:

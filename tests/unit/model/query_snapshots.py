@@ -26,7 +26,7 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """Return a summary with defaults for values that a test does not need."""
+    """Return a summary with defaults for values that a test does not need. It was read `age` seconds before `NOW`."""
     return Summary(
         members,
         lag,
@@ -47,7 +47,13 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot with these groups."""
+    """Return a snapshot at `NOW` with these groups: group id → listing.
+
+    Args:
+        summaries: group id → summary from the background sweep.
+        empty_for: group id → seconds since the group became Empty.
+        faults: group id → fault of the newest read.
+    """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):
         by_listing.setdefault(listing, []).append(group)

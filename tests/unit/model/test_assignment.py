@@ -36,7 +36,7 @@ def status(found: Assignment, name: str, number: int, role: str = "") -> Placeme
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
-def test_group_whose_members_own_their_targets_has_no_moves() -> None:
+def test_group_whose_members_own_their_target_partitions_has_no_pending_moves() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
         member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
@@ -49,7 +49,7 @@ def test_group_whose_members_own_their_targets_has_no_moves() -> None:
     assert found.idle == ()
 
 
-def test_leaving_partition_waits_for_its_owner() -> None:
+def test_partition_that_its_owner_must_give_up_waits_for_that_owner() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),), epoch=3),
         member("b", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -63,8 +63,8 @@ def test_leaving_partition_waits_for_its_owner() -> None:
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_unowned_partition_waits_for_members_behind_the_epoch() -> None:
-    """Brokers report a partition with a pending revocation in no member's assignment, so it looks unowned."""
+def test_partition_without_reported_owner_waits_for_members_behind_the_epoch() -> None:
+    """A partition that a member is still giving up is in no reported assignment, so it seems to have no owner."""
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
         member("new", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -76,7 +76,7 @@ def test_unowned_partition_waits_for_members_behind_the_epoch() -> None:
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_free_partition_waits_for_its_target_member() -> None:
+def test_partition_without_owner_waits_for_its_target_member_if_none_is_behind() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -92,7 +92,7 @@ def test_partition_waits_for_a_static_member_that_left_temporarily() -> None:
     assert found.blockers[0].behind is None
 
 
-def test_partitions_known_from_offsets_are_unowned_or_unsubscribed() -> None:
+def test_partition_with_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 4) is PlacementStatus.UNOWNED
@@ -111,8 +111,11 @@ def test_no_topic_is_unsubscribed_if_a_member_subscribes_by_pattern() -> None:
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
 
 
-def test_unknown_assignment_is_neither_unowned_nor_idle() -> None:
-    """Brokers report the assignments of a classic group only while it is Stable, so at other times nothing is known."""
+def test_partition_is_unknown_if_the_assignment_of_a_member_is_not_reported() -> None:
+    """Brokers report the assignments of a classic group only while it is Stable.
+
+    At other times, a partition is not called unowned, and a member is not called idle.
+    """
     offsets = GroupOffsets((CommittedOffset("t", 0, 1),))
     found = made(member("a", assignment=None, topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 0) is PlacementStatus.UNKNOWN
@@ -135,7 +138,7 @@ def test_huge_partition_number_adds_a_limited_number_of_partitions() -> None:
     assert len(found.placements) == MOST_INFERRED + 1
 
 
-def test_share_partitions_have_several_owners_and_no_target() -> None:
+def test_share_partition_may_have_several_owners_and_has_no_target() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
     )
@@ -149,7 +152,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_streams_tasks_have_roles_and_missing_tasks_are_unowned() -> None:
+def test_streams_task_has_a_status_per_role_and_may_be_unowned() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -169,7 +172,7 @@ def test_streams_tasks_have_roles_and_missing_tasks_are_unowned() -> None:
     assert not [one for one in found.placements if one.item.name == "1"], "the number of its tasks is not known"
 
 
-def test_revoked_connectors_and_tasks_are_leaving() -> None:
+def test_task_of_a_connector_that_a_worker_must_give_up_is_leaving() -> None:
     found = made(
         member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
         member("w2", connect=ConnectWorker("http://w2")),
@@ -181,7 +184,7 @@ def test_revoked_connectors_and_tasks_are_leaving() -> None:
     assert found.idle == ("w2",)
 
 
-def test_skew_is_the_largest_load_divided_by_the_average() -> None:
+def test_skew_ratio_is_the_largest_load_divided_by_the_average_load() -> None:
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),
         member("b", host="h1", rack="r2", assignment=(("t", (3,)),)),

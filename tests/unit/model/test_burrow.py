@@ -1,4 +1,4 @@
-"""Tests of Burrow's rules: a comparison with a second, literal implementation, and an example of each verdict."""
+"""Tests of Burrow's rules: a comparison with a second, literal implementation, and an example of each status."""
 
 from __future__ import annotations
 
@@ -137,7 +137,9 @@ def ring_of(history: list[Event], options: Options) -> CommitRing:
 
 
 @given(histories(), settings, st.integers(0, 60))
-def test_random_histories_match_the_literal_rules(history: list[Event], options: Options, later: int) -> None:
+def test_random_histories_get_the_same_verdict_from_both_implementations(
+    history: list[Event], options: Options, later: int
+) -> None:
     now = max((at for _, _, at in history), default=0) + later * 1000
     window = ring_of(history, options).window()
     commits, ends = window_by_hand(history, options)
@@ -148,8 +150,11 @@ def test_random_histories_match_the_literal_rules(history: list[Event], options:
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_all_small_windows_match_the_literal_rules() -> None:
-    """The windows have three commits with few different offsets, lags and log ends, and lead to every verdict."""
+def test_all_small_windows_get_the_same_verdict_from_both_implementations() -> None:
+    """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
+
+    Together, they lead to every status that a partition can have.
+    """
     options = Options(intervals=3)
     seen: set[str] = set()
     numbers, lags = (0, 1, 2), (None, 0, 1, 2)
@@ -165,7 +170,7 @@ def test_all_small_windows_match_the_literal_rules() -> None:
 
 
 def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
-    """Return commits at equal intervals. The lag of each is computed from the same log end."""
+    """Return a window of commits at intervals of `every` ms. The lag of each commit is computed from `log_end`."""
     commits = tuple(Commit(o, i * every, max(log_end - o, 0)) for i, o in enumerate(offsets))
     return Window(commits, (log_end,))
 
@@ -197,7 +202,7 @@ def test_example_windows_have_the_expected_verdicts(window: Window, now: int, st
     assert judge_partition(window, now).status is status
 
 
-def test_small_lag_or_incomplete_window_is_ok() -> None:
+def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK
@@ -220,7 +225,7 @@ def test_commit_older_than_the_previous_commit_is_dropped() -> None:
     assert [one.offset for one in ring.window().commits] == [5]
 
 
-def test_commit_ring_is_bounded() -> None:
+def test_commit_ring_keeps_only_the_newest_commits_and_log_ends() -> None:
     ring = CommitRing(Options(intervals=3))
     for n in range(100):
         ring.log_end(n + 1)

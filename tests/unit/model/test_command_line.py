@@ -42,7 +42,7 @@ def test_describe_command_uses_the_script_for_the_group_kind(kind: str, view: co
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_describe_command_notes_that_kafkas_tools_reject_connect_groups() -> None:
+def test_describe_command_notes_that_no_tool_can_describe_a_connect_group() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
@@ -55,7 +55,7 @@ def test_delete_command_has_every_group_and_the_properties_file() -> None:
     ]
 
 
-def test_delete_command_with_the_consumer_script_has_a_warning() -> None:
+def test_delete_command_warns_that_the_consumer_script_ignores_the_group_type() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 

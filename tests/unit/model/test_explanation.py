@@ -13,7 +13,7 @@ from tests.pilot.panes.data import example_snapshot
 
 
 @pytest.mark.parametrize("name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER"])
-def test_faults_without_a_valid_response_are_explained(name: str) -> None:
+def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
     found = explanation.explain_fault(Fault(name, "message"))
     assert found.meaning
     assert found.check
@@ -29,7 +29,7 @@ def test_common_error_codes_are_explained_with_kafkas_name(code: int) -> None:
     assert "no explanation for this error code" not in found.meaning
 
 
-def test_forbidden_group_names_the_permission_and_the_command() -> None:
+def test_explanation_of_a_forbidden_group_names_the_acl_and_the_command() -> None:
     found = explanation.explain_fault(Fault("GROUP_AUTHORIZATION_FAILED", "no", 30))
     assert "DESCRIBE" in found.check
     assert "kafka-acls.sh" in found.advice
@@ -41,7 +41,7 @@ def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_of_the_fault_precedes_general_advice() -> None:
+def test_explanation_gives_the_advice_of_the_fault_first() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -53,12 +53,12 @@ def test_every_state_is_explained(state: str) -> None:
     assert not found.is_problem
 
 
-def test_explanation_of_an_unknown_state_has_its_name() -> None:
+def test_explanation_of_an_unknown_state_names_the_state() -> None:
     assert explanation.explain_state("Hovering").title == "Hovering"
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 
 
-def test_each_reason_for_unknown_lag_is_explained_once() -> None:
+def test_each_reason_for_lost_records_or_unknown_lag_is_explained_once() -> None:
     offsets = GroupOffsets(
         (CommittedOffset("a", 0, None), CommittedOffset("a", 1, None), CommittedOffset("b", 0, None, error=29),
          CommittedOffset("c", 0, 5)),
@@ -77,5 +77,5 @@ def test_faults_of_a_group_include_those_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_explanation_of_a_refusal_is_a_whole_sentence() -> None:
+def test_explanation_of_a_refusal_gives_the_reason_as_a_whole_sentence() -> None:
     assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

@@ -46,8 +46,8 @@ def test_an_output_has_no_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_group_columns_have_the_same_data_as_single_fields(group: str, described: bool) -> None:
-    """`old.group` is listed without type and state, so both come from its summary or its description."""
+def test_group_columns_return_the_same_values_as_reading_each_field(group: str, described: bool) -> None:
+    """The type and state of `old.group` come from its summary or description, because its listing has neither."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}
@@ -59,13 +59,13 @@ def test_group_columns_have_the_same_data_as_single_fields(group: str, described
             assert list(columns.data(field)) == [field.data(newest, name) for name in groups]
 
 
-def test_number_is_an_int_as_data_and_a_string_as_text() -> None:
+def test_field_of_a_number_has_int_data_and_a_string_as_text() -> None:
     assert partition_fields.LAG.value(ROW) == 5
     assert partition_fields.LAG.data(ROW) == 5
     assert partition_fields.LAG.text(ROW) == "5"
 
 
-def test_unknown_value_is_none_and_empty_text() -> None:
+def test_field_without_a_value_has_data_none_and_an_empty_text() -> None:
     assert partition_fields.START_OFFSET.data(ROW) is None
     assert partition_fields.START_OFFSET.text(ROW) == ""
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD

@@ -29,7 +29,7 @@ def test_registry_has_every_type_protocol_and_kind() -> None:
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
 
 
-def test_consumer_rpc_is_tried_first_for_groups_of_unknown_type() -> None:
+def test_consumer_group_describe_is_tried_first_for_groups_of_unknown_type() -> None:
     assert [entry.name for entry in registry.RANKED_TYPES] == ["consumer", "classic", "share", "streams"]
 
 
@@ -40,7 +40,7 @@ def test_unknown_types_and_protocols_have_a_kind(type_: str | None, protocol: st
     assert kind_of(type_, protocol) in KINDS
 
 
-def test_only_empty_groups_can_be_deleted() -> None:
+def test_groups_of_every_type_can_be_deleted_only_in_state_empty() -> None:
     assert {entry.deletable_states for entry in GROUP_TYPES.values()} == {frozenset({"Empty"})}
 
 
@@ -51,7 +51,7 @@ def test_offset_expiry_depends_on_the_group_type() -> None:
     }  # fmt: skip
 
 
-def test_offsets_are_read_by_the_rpc_of_the_type() -> None:
+def test_registry_says_which_types_and_protocols_have_offsets() -> None:
     assert {"share"} == registry.SHARE_OFFSET_TYPES
     assert {"consumer", "share", "streams"} == registry.TYPES_WITH_OFFSETS
     assert {"consumer", ""} == registry.PROTOCOLS_WITH_OFFSETS

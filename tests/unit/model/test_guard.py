@@ -42,7 +42,7 @@ sources = st.builds(str.__add__, st.sampled_from(RPCS), st.sampled_from(["", " v
     members=st.sampled_from([None, (), (member(),)]),
     operations=st.none() | st.frozensets(st.sampled_from(["READ", "DELETE", "DESCRIBE", "ALL"])),
 )
-def test_only_a_group_proven_empty_may_be_deleted(
+def test_group_may_be_deleted_only_if_its_describe_rpc_reports_it_as_empty(
     type_: str,
     state: str,
     source: str,
@@ -50,7 +50,10 @@ def test_only_a_group_proven_empty_may_be_deleted(
     members: tuple[Member, ...] | None,
     operations: frozenset[str] | None,
 ) -> None:
-    """The test tries every combination of group type, state, source of the description and permission."""
+    """The state must be Empty, without members. The user must have the ACL operation DELETE, if operations are known.
+
+    The description must come from the describe RPC of the group's type, in a version that distinguishes types.
+    """
     description = GroupDescription(
         "g", type_, "", state, 1, members=members, operations=operations, source=source, authoritative=authoritative
     )
@@ -98,7 +101,7 @@ def test_refusal_says_why_a_group_must_not_be_deleted(changes: dict[str, object]
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_refusal_without_description_gives_the_fault_as_reason(fault: Fault | None, words: str) -> None:
+def test_refusal_names_the_error_if_the_group_could_not_be_described(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -111,7 +114,13 @@ def snapshot(
     faults: dict[str, Fault] | None = None,
     interval: float = 2.0,
 ) -> Snapshot:
-    """Return a snapshot with one group `g`, taken at 100 s."""
+    """Return a snapshot of one group `g`, taken at 100 s.
+
+    Args:
+        at: time at which the description was read.
+        stale: why a later read of the description failed.
+        interval: interval between polls of the group's broker.
+    """
     return Snapshot(
         1,
         100.0,
@@ -123,7 +132,7 @@ def snapshot(
     )
 
 
-def test_deletion_of_a_fresh_empty_group_is_offered() -> None:
+def test_deletion_is_offered_for_an_empty_group_that_was_described_recently() -> None:
     assert delete_availability(snapshot(), "g") is None
 
 
@@ -140,20 +149,23 @@ def test_deletion_of_a_fresh_empty_group_is_offered() -> None:
         (snapshot(replace(EMPTY_GROUP, state="Stable", members=(member(),))), "Stable with 1 member"),
     ],
 )
-def test_unavailable_deletion_has_a_reason(taken: Snapshot, words: str) -> None:
+def test_reason_says_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot, words: str) -> None:
     reason = delete_availability(taken, "g")
     assert reason is not None
     assert words in reason
 
 
-def test_deletion_needs_a_listed_group_and_write_access() -> None:
+def test_deletion_needs_a_selected_and_listed_group_and_no_read_only_session() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "it is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
 def test_long_poll_interval_allows_an_older_description() -> None:
-    """With 30 s between polls, a description may be older than 10 s, but not 100 s as on a screen that was paused."""
+    """With 30 s between polls, a description that is 12 s old is accepted.
+
+    With 2 s between polls, a description that is 100 s old is refused, as after a pause.
+    """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (
         delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"

@@ -1,4 +1,4 @@
-"""Tests of the member index: it returns the ids from which it was made."""
+"""Tests of the member index: it returns the client ids, hosts and member ids from which it was made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def names(text: str, key: str) -> tuple[str, ...]:
     return names_reader(key)(text)
 
 
-def test_index_returns_clients_hosts_and_member_ids() -> None:
+def test_member_index_returns_the_client_ids_hosts_and_member_ids() -> None:
     members = [Member(f"m-{n}", f"c-{n}", f"/h-{n}", instance_id=f"s-{n}", rack=f"r-{n}") for n in (2, 1)]
     text = member_index_of(members)
     assert {key: names(text, key) for key in NAMES} == {key: tuple(of(members)) for key, of in NAMES.items()}
@@ -23,20 +23,20 @@ def test_index_returns_clients_hosts_and_member_ids() -> None:
 
 
 @given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
-def test_index_of_random_ids_returns_the_same_ids(rows: list[tuple[str, str, str]]) -> None:
+def test_member_index_of_random_ids_returns_the_same_ids(rows: list[tuple[str, str, str]]) -> None:
     text = member_index_of([Member(member, client, host) for client, host, member in rows])
     assert names(text, "client") == tuple(sorted({client for client, _, _ in rows}))
     assert names(text, "host") == tuple(sorted({host for _, host, _ in rows}))
     assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
-def test_separator_in_an_id_does_not_change_other_ids() -> None:
+def test_separator_character_in_an_id_does_not_change_other_ids() -> None:
     text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert names(text, "member") == ("a?b", "m")
     assert names(text, "client") == ("c?d", "z")
     assert names(text, "host") == ("h",)
 
 
-def test_instance_ids_of_static_members_are_in_the_index() -> None:
+def test_member_index_contains_the_instance_ids_of_static_members() -> None:
     text = member_index_of([Member("m-1", "c", "h", instance_id="static-1"), Member("m-2", "c", "h")])
     assert names(text, "member") == ("m-1", "m-2", "static-1")

@@ -20,13 +20,13 @@ from kgtui.model.offsets import (
 )
 
 
-def test_lag_is_the_log_end_minus_the_commit() -> None:
+def test_lag_is_the_log_end_offset_minus_the_committed_offset() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 70), PartitionBounds(50, 100))
     assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
 
 
-def test_commit_beyond_the_log_end_has_zero_lag() -> None:
-    """After an unclean leader election or a recreation of the topic, a commit may be beyond the end of the new log."""
+def test_committed_offset_beyond_the_log_end_has_zero_lag() -> None:
+    """After an unclean leader election or a recreation of the topic, the log may end before the committed offset."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
@@ -53,12 +53,12 @@ def test_unknown_lag_has_a_reason(commit: CommittedOffset, bounds: PartitionBoun
     assert row.reason == reason
 
 
-def test_zero_lag_is_known() -> None:
+def test_committed_offset_at_the_log_end_has_zero_lag_and_no_reason() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 
 
-def test_share_lag_is_the_value_from_the_broker() -> None:
+def test_lag_of_a_share_partition_is_the_value_from_the_broker() -> None:
     """The log end offset minus the start offset would also count records that are already acknowledged."""
     row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
     assert (row.position, row.lag, row.lead) == (10, 3, 10)
@@ -66,7 +66,7 @@ def test_share_lag_is_the_value_from_the_broker() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_counts_partitions_with_unknown_lag() -> None:
+def test_total_lag_has_the_number_of_partitions_with_unknown_lag() -> None:
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -85,7 +85,7 @@ def test_total_lag_counts_partitions_with_unknown_lag() -> None:
     assert total(rows) == LagTotal(lag=6, unknown=1, partitions=4)
 
 
-def test_total_lag_without_known_lag_is_none() -> None:
+def test_total_lag_is_none_if_no_partition_has_a_known_lag() -> None:
     assert total([]).lag is None
     assert total(lags(GroupOffsets((CommittedOffset("t", 0, None),)))) == LagTotal(None, 0, 1)
 

@@ -123,7 +123,7 @@ def test_marked_term_selects_the_marked_groups() -> None:
     assert chosen("!marked:yes", marked=marked) == EVERY - {"old.group"}
 
 
-def test_partly_known_lag_is_a_lower_bound() -> None:
+def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
     """A lag of at least 700 is certainly above 500 and may be above 1,000."""
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
@@ -132,14 +132,14 @@ def test_partly_known_lag_is_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_groups_without_data_match_neither_term_nor_negation() -> None:
+def test_group_that_was_not_read_matches_neither_a_term_nor_its_negation() -> None:
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()
         assert chosen(f"not:{text}", snap) == set()
 
 
-def test_groups_with_a_failed_read_match_no_topic_term() -> None:
+def test_group_whose_topics_could_not_be_read_matches_no_topic_term() -> None:
     read = summary(topics=("orders",))
     failed = replace(read, topics=None, fault=Fault("REQUEST_TIMED_OUT", "no answer", 7, group="failed"))
     snap = snapshot({"read": CONSUMER, "failed": CONSUMER}, {"read": read, "failed": failed})
@@ -149,7 +149,7 @@ def test_groups_with_a_failed_read_match_no_topic_term() -> None:
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_state_missing_in_the_listing_comes_from_the_sweep() -> None:
+def test_state_or_type_missing_in_the_listing_comes_from_the_sweep() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -172,7 +172,7 @@ def test_filter_prefers_a_description_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_searched_ignores_groups_excluded_by_their_listing() -> None:
+def test_searched_ignores_groups_that_the_list_of_groups_alone_excludes() -> None:
     snap = mixed_snapshot()
     assert parse("topic:payments").searched(snap) == (3, 6)  # Three of six groups have not been fully read.
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
@@ -204,7 +204,7 @@ def test_query_needs_the_data_of_its_terms_and_sort_keys() -> None:
         ("sort:coordinator-", ["Orders-Share", "backfill tool", "payments.refund", "payments.settle"]),
     ],
 )
-def test_unknown_values_sort_last(text: str, expected: list[str]) -> None:
+def test_every_sort_key_sorts_groups_with_unknown_values_last(text: str, expected: list[str]) -> None:
     snap = mixed_snapshot()
     query = parse(f"{text} not:connect not:old")
     assert query.select(snap) == expected
@@ -264,7 +264,7 @@ def test_syntax_errors_have_position_and_expected_text(text: str, position: int,
     assert caught.value.expected
 
 
-def test_quoted_type_or_state_may_be_unknown_to_kgtui() -> None:
+def test_filter_accepts_a_quoted_type_or_state_that_kgtui_does_not_know() -> None:
     snap = snapshot({"q": Listing("quantum", "", "Superposed", 1), "g": CONSUMER})
     assert chosen('type:"quantum"', snap) == {"q"}
     assert chosen('state:"superposed"', snap) == {"q"}
@@ -284,8 +284,8 @@ def test_hostile_ids_are_found_by_their_escaped_form() -> None:
     assert "lone\ud800" in chosen("/lone.$/", snap)
 
 
-def test_regular_expressions_take_linear_time() -> None:
-    """A backtracking engine would need years for each of these expressions."""
+def test_patterns_are_matched_in_linear_time() -> None:
+    """A backtracking engine would need years for some of these patterns."""
     long = "a" * 30_000
     snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
     start = time.process_time()
@@ -306,7 +306,7 @@ def test_invalid_regular_expression_writes_nothing_to_stderr(capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_with_pauses_gives_the_same_result() -> None:
+def test_filtering_in_slices_gives_the_same_result_as_at_once() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -334,7 +334,7 @@ def test_ids_of_excluded_listings_are_not_read() -> None:
     assert len(parse("type:consumer g-").select(snap)) == 10
 
 
-def test_help_examples_are_valid_and_need_no_shell_quotes() -> None:
+def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> None:
     for row in HELP:
         assert re.fullmatch(r"[A-Za-z0-9_./:,%+^-]+", row.example), row.example
         assert row.example[0] not in "-%~^"
@@ -342,7 +342,7 @@ def test_help_examples_are_valid_and_need_no_shell_quotes() -> None:
         assert row.example in help_text()
 
 
-def test_help_has_every_term_and_value() -> None:
+def test_filter_help_has_every_term_and_every_accepted_value() -> None:
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     assert [value for entry in TERM_KEYS.values() for value in entry.values if value not in f"{entry}"] == []

@@ -69,7 +69,7 @@ def test_text_of_a_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None
 
 
 @given(st.one_of(typed, anything))
-def test_any_text_is_valid_or_has_an_error_position(text: str) -> None:
+def test_any_text_is_a_valid_filter_or_has_an_error_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm]
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_longer_word_selects_fewer_ids_than_its_prefix_unless_negated(word: str, more: str, ids: list[str]) -> None:
+def test_every_id_that_matches_a_word_matches_its_prefix_unless_negated(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -155,7 +155,7 @@ def test_no_group_matches_a_term_and_its_negation(term: IdTerm) -> None:
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_counts_with_units_have_the_right_value(number: int, unit: str) -> None:
+def test_count_with_a_unit_is_parsed_to_the_right_number(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:
@@ -168,6 +168,6 @@ def test_counts_with_units_have_the_right_value(number: int, unit: str) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 999), st.sampled_from(list(TIME_UNITS)))
-def test_times_with_units_have_the_right_value(whole: int, milli: int, unit: str) -> None:
+def test_time_with_a_unit_is_parsed_to_the_right_number_of_seconds(whole: int, milli: int, unit: str) -> None:
     found = read_range(f"{whole}.{milli:03d}{unit}+", TIME_UNITS)
     assert found.low == float(Fraction(whole * 1000 + milli, 1000) * TIME_UNITS[unit])

@@ -11,7 +11,7 @@ from kgtui.model.timeline import timeline_of
 GAPS = GapRule(at_least=30.0, intervals=3.0)
 
 
-def test_trend_is_the_change_of_lag_per_second() -> None:
+def test_lag_trend_is_the_change_of_lag_per_second() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     assert series.lag_trend() is None
@@ -29,7 +29,7 @@ def test_full_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_full_store_drops_the_series_without_new_samples() -> None:
+def test_full_store_drops_the_series_whose_last_sample_is_oldest() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -49,11 +49,8 @@ def offsets(position: int, end: int) -> GroupOffsets:
     return GroupOffsets((CommittedOffset("t", 0, position),), bounds={("t", 0): PartitionBounds(0, end)})
 
 
-def test_rates_are_computed_between_consecutive_samples() -> None:
-    """No rate is computed across a failed read, a gap or an added partition.
-
-    If a position goes back, the read rate is unknown.
-    """
+def test_write_and_read_rates_are_computed_between_consecutive_samples() -> None:
+    """No rate is computed across a failed read or a gap. If a position goes back, the read rate is unknown."""
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
         series.add(at, end - position, 1, offsets=offsets(position, end))

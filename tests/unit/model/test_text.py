@@ -54,7 +54,7 @@ hostile = st.text(
 
 
 @given(hostile)
-def test_no_control_or_invisible_character_remains(text: str) -> None:
+def test_visible_leaves_no_control_or_invisible_character(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     shown.encode()
@@ -62,7 +62,7 @@ def test_no_control_or_invisible_character_remains(text: str) -> None:
 
 
 @given(hostile)
-def test_escaped_text_can_be_decoded(text: str) -> None:
+def test_escaped_text_can_be_decoded_to_the_original_text(text: str) -> None:
     """An escaped text can be decoded in only one way, so that two different ids are never shown as the same text."""
     escapes = re.compile(r"\\(?:([nrt\\])|x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
@@ -81,6 +81,6 @@ def test_filter_reads_an_escaped_id_as_the_original_id(text: str) -> None:
     assert term.values[0].text == text
 
 
-def test_long_hostile_id_is_escaped_quickly() -> None:
+def test_visible_escapes_an_id_of_32_000_control_characters() -> None:
     assert len(visible("\x1b" * 32_000)) == 4 * 32_000
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return the health of five groups by group id; each has another verdict."""
+    """Return group id → health for five watched groups. Each has a different verdict."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -36,7 +36,7 @@ def watched() -> dict[str, GroupHealth]:
     }
 
 
-def test_catalog_lists_every_verdict() -> None:
+def test_catalog_of_filter_terms_lists_every_verdict() -> None:
     assert TERM_KEYS["verdict"].values == (*NAMES, UNKNOWN)
 
 
@@ -79,7 +79,7 @@ def test_verdict_terms_select_the_expected_groups(snapshot: Snapshot, text: str,
     assert query.needs == {Need.WATCHING}
 
 
-def test_searched_does_not_count_unwatched_groups(snapshot: Snapshot) -> None:
+def test_searched_counts_an_unwatched_group_as_not_yet_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

@@ -85,7 +85,7 @@ def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) 
     assert reference() is None
 
 
-def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
+def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
     tuning.freeze_once(10_000)
     reference = weakref.ref(Cycle())
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -96,8 +96,8 @@ def test_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> None:
     assert reference() is None
 
 
-def test_a_collector_enabled_by_the_program_is_disabled_again(tuning: GcTuning) -> None:
-    """kgtui enables the collector itself after its UI has started. The next pause must disable the collector again."""
+def test_next_pause_disables_a_collector_that_the_program_enabled(tuning: GcTuning) -> None:
+    """kgtui enables the garbage collector shortly after its start, when `GcTuning` may already have disabled it."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()
@@ -114,7 +114,7 @@ def test_below_10_000_groups_automatic_collection_stays_on(tuning: GcTuning) -> 
     assert gc.get_freeze_count() == 0
 
 
-def test_frozen_objects_are_collected_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
+def test_frozen_objects_are_visited_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
     collections.clear()
     tuning.freeze_once(10_000)
     assert gc.get_freeze_count() > 0
@@ -164,7 +164,7 @@ print(before - resident())
 """
 
 
-def test_large_blocks_are_returned_to_the_system_at_once() -> None:
+def test_large_memory_blocks_are_returned_to_the_system_when_freed() -> None:
     freed = subprocess.run([sys.executable, "-c", RESIDENT + FREED], check=True, capture_output=True, text=True)
     assert int(freed.stdout) > 25_000_000
 
@@ -186,7 +186,7 @@ print(stayed, before - resident())
 """
 
 
-def test_small_blocks_are_returned_after_a_collection() -> None:
+def test_small_freed_memory_blocks_are_returned_after_a_collection() -> None:
     done = subprocess.run([sys.executable, "-c", RESIDENT + TRIMMED], check=True, capture_output=True, text=True)
     stayed, freed = map(int, done.stdout.split())
     assert stayed < 20_000_000

@@ -105,7 +105,7 @@ async def test_a_verdict_is_not_computed_again_within_ten_seconds() -> None:
     assert setup.health() is not first
 
 
-async def test_no_rate_is_computed_across_a_gap() -> None:
+async def test_no_lag_trend_is_computed_across_a_gap() -> None:
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -115,7 +115,7 @@ async def test_no_rate_is_computed_across_a_gap() -> None:
     assert setup.health().kind is Status.STOP
 
 
-async def test_a_polling_interval_of_60_s_is_not_a_gap() -> None:
+async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -213,7 +213,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
     assert "h" not in setup.store.snapshot().health
 
 
-async def test_a_failed_read_keeps_the_verdict_but_resets_rates() -> None:
+async def test_a_failed_read_keeps_the_verdict_but_restarts_the_lag_trend() -> None:
     setup = HealthSetup()
     await setup.watch(30, position=500)
     before = setup.health()

@@ -69,7 +69,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the frame is drawn, a key press would have to wait for both."""
+    """If garbage were collected before the frame is drawn, a key press would have to wait for both of them."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -189,7 +189,7 @@ def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return admin
 
 
-async def test_a_silent_coordinator_does_not_delay_the_view_or_selection(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_reads_of_other_groups_in_view(silent_admin: ScriptedAdmin) -> None:
     async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
         monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
@@ -199,7 +199,7 @@ async def test_a_silent_coordinator_does_not_delay_the_view_or_selection(silent_
     assert "billing" not in monitor.snapshot.details
 
 
-async def test_a_silent_coordinator_does_not_delay_other_sweeps(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_sweeps_of_other_brokers(silent_admin: ScriptedAdmin) -> None:
     async with watching(silent_admin) as monitor:
         first = (await until(monitor, lambda s: s.swept == 2)).summaries["orders"].at
         await until(monitor, lambda s: s.summaries["orders"].at > first)
@@ -247,7 +247,7 @@ async def test_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin)
     assert "orders" not in snapshot.summaries
 
 
-async def test_lists_that_arrive_together_share_a_snapshot(
+async def test_group_lists_that_arrive_together_share_a_snapshot(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll = ScriptedFeed.poll
@@ -268,7 +268,9 @@ async def test_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_broker_that_left_are_removed(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_groups_of_a_broker_that_left_the_cluster_are_removed(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
@@ -277,10 +279,10 @@ async def test_groups_of_a_broker_that_left_are_removed(admin: ScriptedAdmin, mo
         await until(monitor, lambda s: set(s.brokers) == {1, 3})
 
 
-async def test_a_broker_that_left_counts_as_silent_for_a_while(
+async def test_a_broker_that_left_the_cluster_counts_as_failed_for_a_while(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crashed broker is no longer registered after some seconds. The UI must not say that all brokers respond."""
+    """A crashed broker loses its registration after some seconds. The UI must not say then that all brokers respond."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 1.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -369,7 +371,7 @@ async def test_a_paused_monitor_reads_only_on_refresh(admin: ScriptedAdmin) -> N
         assert not monitor.paused
 
 
-async def test_the_interval_stays_within_its_limits(admin: ScriptedAdmin) -> None:
+async def test_the_polling_interval_stays_within_its_limits(admin: ScriptedAdmin) -> None:
     monitor = Monitor(admin)
     monitor.set_interval(0.0)
     assert monitor.interval == 0.5
@@ -393,7 +395,7 @@ async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
 
 
 async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin: ScriptedAdmin) -> None:
-    """The pauses after failures must not grow further, because the UI would still show the broker as missing."""
+    """The pauses after failures must stay below 10 s, because the UI shows the broker as failed until the next poll."""
     async with watching(admin, MonitorOptions()) as monitor:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10

@@ -138,7 +138,7 @@ async def test_the_id_of_a_relisted_group_is_stored_once() -> None:
     assert len(kept) == 3
 
 
-async def test_state_since_is_set_only_if_the_change_was_observed() -> None:
+async def test_state_since_is_set_only_if_the_change_of_state_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -166,7 +166,7 @@ async def test_a_failed_read_keeps_the_last_value_and_adds_the_fault() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_details_are_kept_only_for_the_newest_groups() -> None:
+async def test_details_are_kept_only_for_the_groups_described_last() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":

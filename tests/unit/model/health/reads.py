@@ -1,4 +1,4 @@
-"""Helpers for tests of health: create reads of a group in few words, and a read history from them."""
+"""Helpers for tests of group health: create offsets and samples of group `g`, and a read history from them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def described(
 def offsets(
     *partitions: tuple[int | None, int | None], starts: Sequence[int | None] = (), topic: str = "t"
 ) -> GroupOffsets:
-    """Return the offsets of a group in one topic.
+    """Return the offsets of a group in one topic. None stands for an unknown offset.
 
-    Item n is `(committed, log end)` of partition n; None stands for an unknown value.
+    Item n of `partitions` is `(committed offset, log end offset)` of partition n. Item n of `starts` is its log start
+    offset, which is 0 by default.
     """
     commits, bounds = [], {}
     for number, (committed, log_end) in enumerate(partitions):
@@ -51,9 +52,9 @@ def offsets(
 
 
 def shares(*partitions: tuple[int | None, int | None, int | None], topic: str = "t") -> GroupOffsets:
-    """Return the share offsets of a group in one topic.
+    """Return the share offsets of a group in one topic. None stands for an unknown value.
 
-    Item n is `(start offset, lag, log end)` of share partition n.
+    Item n of `partitions` is `(share-partition start offset, lag, log end offset)` of partition n.
     """
     rows = tuple(ShareOffset(topic, number, start, 0, lag) for number, (start, lag, _) in enumerate(partitions))
     return GroupOffsets((), rows, {(topic, n): PartitionBounds(0, end) for n, (_, _, end) in enumerate(partitions)})
@@ -66,7 +67,10 @@ def watch(
     description: GroupDescription | None = None,
     watching: Watching = DEFAULT_WATCHING,
 ) -> ReadHistory:
-    """Return a read history with these reads at intervals of `every` seconds; None stands for a failed read."""
+    """Return the history of these reads, one every `every` seconds from `T0` on; None stands for a failed read.
+
+    Each successful read has the same description, by default that of a Stable consumer group with one member.
+    """
     history = ReadHistory(watching)
     for number, read in enumerate(reads):
         description_read = None if read is None else description or described()
@@ -89,5 +93,5 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return each undecided verdict as `(status, kind of missing data)`."""
+    """Return each undecided verdict of a group as `(status, kind of missing data)`, such as `("STOP", "time")`."""
     return [(one.status.name, one.lack.value) for one in health.undecided]

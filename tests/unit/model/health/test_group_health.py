@@ -15,7 +15,7 @@ from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
 
-def test_trend_and_drain_time_cover_all_reads() -> None:
+def test_lag_trend_and_drain_time_are_computed_from_all_reads() -> None:
     health = health_of(watch([offsets((1000 + 30 * n, 2000 + 10 * n)) for n in range(7)]))
     assert health.trend == pytest.approx(-4.0)
     assert health.drain == pytest.approx(220.0)
@@ -25,7 +25,7 @@ def test_trend_and_drain_time_cover_all_reads() -> None:
 
 
 def test_no_rate_is_computed_across_a_gap() -> None:
-    """After a failed read or a long pause, a new trend begins."""
+    """After a failed read or a long time without a read, a new lag trend begins."""
     falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
     assert health_of(watch(falling)).trend == pytest.approx(-2.0)
     broken = health_of(watch([*falling[:3], None, *falling[3:]]))
@@ -37,17 +37,18 @@ def test_no_rate_is_computed_across_a_gap() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_changed_set_of_partitions_starts_a_new_trend() -> None:
-    """The total lag jumps when the lag of a partition becomes known again, although the group became no slower."""
+def test_lag_trend_restarts_if_a_partition_gets_a_known_lag() -> None:
+    """The lag of the added partition makes the total lag jump, although the group did not become slower."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
     assert health_of(watch([*reads, *[reads[2]] * 2])).trend == 0
     assert health_of(watch([offsets((None, 9))] * 5)).trend is None
 
 
-def test_time_lag_of_a_group_is_its_largest_time_lag() -> None:
+def test_time_lag_of_a_group_is_the_largest_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # Offset 1000 is the first of ten records in the first 5 s. If they were written evenly, it was written at 0.5 s.
+    # The ten records from offset 1000 on were written between 0 s and 5 s. If they were written evenly, the first was
+    # written at 0.5 s. The last read is at 20 s.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -56,13 +57,13 @@ def test_time_lag_of_a_group_is_its_largest_time_lag() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_summed_and_unknown_without_a_log_start() -> None:
+def test_lost_records_are_summed_over_partitions_and_unknown_without_log_start() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
 
 
-def test_expected_loss_uses_the_retention_of_the_topic() -> None:
+def test_loss_of_records_is_predicted_from_the_retention_of_the_topic() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
     soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
@@ -74,7 +75,7 @@ def test_expected_loss_uses_the_retention_of_the_topic() -> None:
     )
 
 
-def test_members_behind_the_target_assignment_are_listed_with_epochs() -> None:
+def test_holding_up_says_how_many_epochs_each_member_is_behind() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
@@ -96,10 +97,10 @@ def test_empty_period_starts_at_the_first_read_in_state_empty() -> None:
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_expiry_is_an_upper_limit_if_offsets_expire_after_their_commits(group_type: str, text: str) -> None:
+def test_offset_expiry_is_an_upper_limit_if_it_depends_on_commit_times(group_type: str, text: str) -> None:
     """In classic groups, the retention time of offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at each commit.
+    In consumer and streams groups, it starts at each offset commit, which may be much earlier.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -110,8 +111,11 @@ def test_expiry_is_an_upper_limit_if_offsets_expire_after_their_commits(group_ty
     assert expiry(empty) == text
 
 
-def test_expiry_is_unknown_if_offsets_do_not_expire_with_the_group() -> None:
-    """Offsets of share groups never expire; offsets of simple groups expire after commits that kgtui cannot observe."""
+def test_offset_expiry_is_unknown_for_share_and_simple_groups_and_without_offsets() -> None:
+    """Offsets of share groups never expire.
+
+    Offsets of simple groups expire some time after their commits, and kgtui does not observe these commits.
+    """
     for description_read, reads in (
         (replace(described("Empty"), type="share", protocol="share"), [offsets((1, 1))] * 3),
         (replace(described("Empty"), type="classic", protocol=""), [offsets((1, 1))] * 3),
@@ -129,7 +133,7 @@ def test_empty_period_restarts_after_a_gap() -> None:
     assert health_of(seen).empty == EmptyPeriod(5.0, at_least=True)
 
 
-def test_state_changes_and_epoch_steps_of_the_last_hour_are_counted() -> None:
+def test_state_changes_and_epoch_increases_in_the_last_hour_are_counted() -> None:
     seen = ReadHistory()
     states = ["Stable", "Reconciling", "Stable", "Reconciling", "Stable", "Stable"]
     for n, (state, epoch) in enumerate(zip(states, (1, 2, 2, 4, 4, 4), strict=True)):
@@ -141,7 +145,7 @@ def test_state_changes_and_epoch_steps_of_the_last_hour_are_counted() -> None:
     assert health_of(watch([offsets((1, 1))])).rebalances is None
 
 
-def test_classic_groups_have_no_epoch_steps() -> None:
+def test_rebalances_of_a_classic_group_are_counted_from_its_states() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]):
         seen.add(T0 + 10 * n, described(state), None)
@@ -149,7 +153,7 @@ def test_classic_groups_have_no_epoch_steps() -> None:
     assert health_of(seen).lag is None
 
 
-def test_rebalances_in_gaps_or_over_an_hour_ago_are_ignored() -> None:
+def test_rebalance_rate_ignores_gaps_and_reads_older_than_an_hour() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", 1, None)
     log.add(10.0, "Assigning", 2, 10.0)
@@ -186,13 +190,13 @@ def test_rebalance_log_stores_one_period_per_minute_without_changes() -> None:
     assert len(log._rows) // 5 <= 61
 
 
-def test_partitions_missing_from_the_newest_read_are_dropped() -> None:
+def test_read_history_drops_partitions_that_are_missing_from_the_newest_read() -> None:
     seen = watch([offsets((1, 5), (1, 5)), offsets((1, 5))])
     assert set(seen.samples) == {("t", 0)}
     assert set(health_of(seen).partitions) == {("t", 0)}
 
 
-def test_read_older_than_the_newest_read_is_ignored() -> None:
+def test_read_history_ignores_a_read_older_than_the_newest_one() -> None:
     seen = watch([offsets((1, 5))] * 2)
     seen.add(T0, described(), offsets((3, 5)))
     assert (seen.reads, seen.read_at, seen.rows["t", 0].position) == (2, T0 + 5, 1)
@@ -204,7 +208,7 @@ def test_health_of_a_group_without_reads_is_unknown() -> None:
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
-def test_failed_describe_request_keeps_the_offsets() -> None:
+def test_failed_describe_requests_do_not_interrupt_the_lag_trend() -> None:
     seen = ReadHistory()
     for n in range(4):
         seen.add(T0 + 5 * n, None if n % 2 else described(), offsets((1, 5 + n)), fault=bool(n % 2))
@@ -214,7 +218,7 @@ def test_failed_describe_request_keeps_the_offsets() -> None:
     assert health.rebalances is None
 
 
-def test_failed_read_of_offsets_is_a_gap() -> None:
+def test_failed_read_of_offsets_counts_as_a_gap() -> None:
     seen = watch([offsets((1, 5))] * 3)
     assert seen.steady_since == T0
     seen.add(T0 + 15, described(), None, fault=True)
@@ -223,13 +227,13 @@ def test_failed_read_of_offsets_is_a_gap() -> None:
     assert health_of(seen).trend is None
 
 
-def test_drain_time_is_unknown_if_some_lag_is_unknown() -> None:
+def test_drain_time_is_unknown_if_the_lag_of_a_partition_is_unknown() -> None:
     health = health_of(watch([offsets((10 * n, 900), (5, None)) for n in range(6)]))
     assert health.trend == pytest.approx(-2.0)
     assert health.drain is None
 
 
-def test_time_without_a_read_that_is_a_gap_is_configurable() -> None:
+def test_setting_gap_after_decides_how_much_time_between_reads_is_a_gap() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

@@ -1,4 +1,4 @@
-"""Tests of verdicts from polled offsets: when each rule applies, and what is undecided until then."""
+"""Tests of health verdicts from polled offsets: when each of Burrow's rules applies, and what is undecided before."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ def stuck(reads: int) -> list[GroupOffsets]:
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
-def test_stuck_group_is_stop_after_more_than_45_s() -> None:
-    """Ten commits, as many as Burrow looks at, span 45 s. STOP needs a longer time without a commit."""
+def test_stuck_group_gets_status_stop_after_more_than_45_s() -> None:
+    """Burrow's window has ten commits. At one commit per 5 s, they span 45 s.
+
+    The status becomes STOP when the time without a commit is longer than that.
+    """
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -28,8 +31,8 @@ def test_stuck_group_is_stop_after_more_than_45_s() -> None:
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
-def test_stop_takes_longer_if_commits_are_rare() -> None:
-    """With one commit per minute, as configured or as observed, 50 s without a commit are normal."""
+def test_status_stop_takes_longer_if_the_group_commits_rarely() -> None:
+    """If one commit per minute is configured or was observed, 50 s without a commit are normal."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -37,7 +40,7 @@ def test_stop_takes_longer_if_commits_are_rare() -> None:
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
-def test_stop_takes_longer_after_a_long_idle_time() -> None:
+def test_status_stop_takes_longer_if_the_group_was_idle_before() -> None:
     """Burrow reports STOP when no commit follows for longer than its last ten commits span.
 
     Here, they span 215 s, because the group was idle between the first and the second commit.
@@ -49,7 +52,7 @@ def test_stop_takes_longer_after_a_long_idle_time() -> None:
         assert health_of(watch([*idle, *busy, *still * count])).kind is kind, count
 
 
-def test_group_that_keeps_up_is_ok_and_decided() -> None:
+def test_group_that_keeps_up_with_growing_traffic_is_ok() -> None:
     """With more traffic, the lag of a group that keeps up grows. This must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
@@ -61,16 +64,16 @@ def test_group_without_lag_is_ok_at_the_first_read() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_stop_is_undecided_after_one_read_with_lag() -> None:
+def test_status_stop_is_undecided_after_one_read_with_lag() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
-def test_slow_group_is_warn_after_enough_commits() -> None:
+def test_group_with_growing_lag_is_warn_after_five_commits_with_known_lag() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The first two commits have no lag, because Burrow computes it from an older log end (`offset_refresh`). Five
-    # commits with a lag therefore need seven reads.
+    # The lag of a commit is computed from a log end offset that is `offset_refresh` old, so the lag of the first two
+    # commits is unknown. Five commits with a known lag therefore need seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -83,7 +86,7 @@ def test_group_whose_lag_falls_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_rewind_lasts_until_the_previous_offset_is_reached_again() -> None:
+def test_status_rewind_lasts_until_the_previous_offset_is_reached_again() -> None:
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
     assert reason(health_of(watch(back))) == "the committed offset of t-0 went back, 700 unread"
@@ -91,7 +94,7 @@ def test_rewind_lasts_until_the_previous_offset_is_reached_again() -> None:
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_new_records_after_zero_lag_are_not_a_stop() -> None:
+def test_new_records_after_zero_lag_do_not_cause_status_stop_at_once() -> None:
     """The log ends of the last 100 s show that the group had read everything before new records arrived."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
@@ -100,7 +103,7 @@ def test_new_records_after_zero_lag_are_not_a_stop() -> None:
     assert health_of(watch([*quiet, *[offsets((1000, 1001))] * 12])).kind is Status.STOP
 
 
-def test_unknown_lag_is_undecided_and_not_zero() -> None:
+def test_verdict_is_undecided_if_the_lag_is_unknown() -> None:
     found = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 29)})
     health = health_of(watch([found] * 20))
     assert (health.status, kinds(health)) == (Status.OK, [("ERR", "lag")])
@@ -115,12 +118,12 @@ def test_partition_without_commit_or_with_deleted_topic_is_ok() -> None:
         assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_missing_log_end_offset_is_not_replaced_by_an_older_one() -> None:
+def test_verdict_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> None:
     health = health_of(watch([*stuck(20), offsets((1000, None))]))
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_worst_partition_is_the_one_with_the_largest_lag() -> None:
+def test_worst_of_several_stopped_partitions_has_the_largest_lag() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -130,28 +133,28 @@ def test_worst_partition_is_the_one_with_the_largest_lag() -> None:
     assert (lenient.status, lenient.undecided) == (Status.OK, ())
 
 
-def test_undecided_verdicts_of_a_group_are_worse_than_its_verdict() -> None:
-    """If one partition makes the group ERR, undecided errors of other partitions are not reported for the group."""
+def test_group_with_status_err_has_no_undecided_verdicts_of_other_partitions() -> None:
+    """The undecided verdict STOP on the second partition cannot make the status of the group worse than ERR."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_names_a_topic_without_subscribers() -> None:
+def test_reason_says_that_no_member_subscribes_or_the_group_is_empty() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
 
 
-def test_verdict_of_a_removed_group_is_not_found() -> None:
+def test_status_of_a_group_that_no_longer_exists_is_not_found() -> None:
     observed = watch(stuck(20))
     observed.mark_gone()
     health = health_of(observed)
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_offset_changes_become_commits_with_lag_to_older_log_ends() -> None:
+def test_lag_of_an_observed_commit_is_computed_from_an_older_log_end() -> None:
     """As in Burrow, the lag of a commit is computed from a log end offset that is up to ten seconds old."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
@@ -169,7 +172,9 @@ def test_offset_changes_become_commits_with_lag_to_older_log_ends() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
+def test_window_from_frequent_reads_has_the_offset_of_each_commit(
+    commits: list[tuple[int, int, int]], every: int
+) -> None:
     """A window computed from reads has the offsets of the commits, each less than one read interval late."""
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
@@ -198,8 +203,13 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_verdicts_of_random_reads_have_enough_data(rows: list[tuple[int | None, int | None]], every: float) -> None:
-    """Verdicts except OK need a lag, STOP needs reads without progress, and WARN five commits. STALL never occurs."""
+def test_verdicts_on_random_reads_have_the_data_that_they_need(
+    rows: list[tuple[int | None, int | None]], every: float
+) -> None:
+    """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
+
+    The status STALL never occurs.
+    """
     health = health_of(watch([offsets(row) for row in rows], every))
     row = health.partitions["t", 0]
     if row.status is not Status.OK:

@@ -1,4 +1,4 @@
-"""Tests of verdicts on share groups, which are computed from start offsets and lag."""
+"""Tests of health verdicts on share groups. They are computed from share-partition start offsets and lag."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_no_progress_is_stop_without_members_and_stall_with_them(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_is_stop_if_empty_and_stall_otherwise(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_reason_says_that_nothing_was_acknowledged() -> None:
+def test_reason_for_stall_of_a_share_group_says_that_nothing_was_acknowledged() -> None:
     health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 
 
-def test_falling_lag_is_progress_despite_constant_start_offset() -> None:
+def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
     """Records are acknowledged out of order. One record that is delivered again keeps the start offset from moving."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_growing_lag_with_old_unread_records_is_warn() -> None:
+def test_share_group_with_growing_lag_and_old_unread_records_is_warn() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
     assert health_of(read_history(rows)).kind is Status.WARN
     assert reason(health_of(read_history(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
@@ -57,7 +57,7 @@ def test_growing_lag_with_old_unread_records_is_warn() -> None:
     assert missing(early.undecided[0]) == "WARN needs more than 45 s of watching, observed 25 s"
 
 
-def test_lag_that_grows_with_traffic_is_ok() -> None:
+def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
     """The group is always a few seconds behind. With more traffic, this is a larger number of records."""
     ends = [1000 + 50 * n + 3 * n * n for n in range(25)]
     rows: list[Row] = [(end - 20 - 2 * n, 20 + 2 * n, end) for n, end in enumerate(ends)]
@@ -65,31 +65,31 @@ def test_lag_that_grows_with_traffic_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_new_records_after_zero_lag_are_ok() -> None:
+def test_new_records_after_zero_lag_cause_status_stall_only_after_45_s() -> None:
     rows: list[Row] = [(100, max(n, 0), 100 + max(n, 0)) for n in range(-20, 10)]
     assert health_of(read_history(rows)).status is Status.OK
     rows += [(100, 9 + n, 109 + n) for n in range(1, 3)]
     assert health_of(read_history(rows)).kind is Status.STALL
 
 
-def test_constant_large_lag_is_ok() -> None:
+def test_share_group_with_large_but_constant_lag_is_ok() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000, 5100 + 10 * n) for n in range(20)]
     health = health_of(read_history(rows))
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_start_offset_that_went_back_is_rewind() -> None:
+def test_share_group_whose_start_offset_went_back_is_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
     assert health_of(read_history(rows)).kind is Status.REWIND
 
 
-def test_unknown_lag_is_undecided_but_uninitialized_partition_is_ok() -> None:
+def test_unknown_lag_is_undecided_but_an_uninitialized_share_partition_is_ok() -> None:
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_no_progress_is_stall_if_member_count_is_unknown() -> None:
+def test_share_group_without_progress_is_stall_if_its_members_are_withheld() -> None:
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
@@ -104,8 +104,8 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_random_reads_are_stop_or_stall_only_without_progress(reads: list[Row], empty: bool) -> None:
-    """Every verdict except OK needs a lag. STOP and STALL also need more than 45 s without progress."""
+def test_random_reads_of_share_groups_are_stop_or_stall_only_without_progress(reads: list[Row], empty: bool) -> None:
+    """Every status except OK needs a lag above 0. STOP and STALL also need more than 45 s without progress."""
     row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
         assert row.lag
@@ -119,7 +119,7 @@ def test_random_reads_are_stop_or_stall_only_without_progress(reads: list[Row], 
         assert (row.status is Status.STOP) == empty
 
 
-def test_failed_reads_do_not_end_a_time_without_progress() -> None:
+def test_time_without_progress_continues_across_failed_reads() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

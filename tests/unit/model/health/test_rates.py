@@ -1,4 +1,4 @@
-"""Tests of trends and estimates: their values in simple cases, and None where data is missing."""
+"""Tests of the lag trend and of the estimated drain time, record age and loss. Without enough data, they are None."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_slope_of_points_on_a_line_is_exact(gaps: list[int], rate: float, start:
     assert found.seconds == times[-1] - times[0]
 
 
-def test_two_samples_have_no_slope() -> None:
+def test_fewer_than_three_samples_have_no_slope() -> None:
     assert slope([1.0, 2.0], [5.0, 6.0]) is None
     assert slope([], []) is None
 
@@ -35,7 +35,7 @@ def test_drain_time_is_none_without_a_clearly_falling_lag() -> None:
     assert drain(None, Slope(-10.0, 0.0, 60)) is None
 
 
-def test_record_age_is_interpolated_between_samples() -> None:
+def test_age_of_a_record_is_interpolated_between_samples() -> None:
     rows = samples((0, 0, 100, 0), (10, 0, 100, 0), (20, 0, 120, 0), (30, 0, 160, 0))
     assert time_lag(160, rows) == TimeLag(0)
     assert time_lag(119, rows) == TimeLag(10)
@@ -46,7 +46,9 @@ def test_record_age_is_interpolated_between_samples() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(0, 30)), min_size=1, max_size=20), st.integers(-5, 700))
-def test_record_age_stays_within_the_observed_bounds(steps: list[tuple[int, int]], position: int) -> None:
+def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
+    steps: list[tuple[int, int]], position: int
+) -> None:
     """The record was written after the last sample that lacks it, and before the first sample that contains it."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
@@ -62,7 +64,7 @@ def test_record_age_stays_within_the_observed_bounds(steps: list[tuple[int, int]
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_growth_uses_only_points_after_the_newest_gap() -> None:
+def test_growth_uses_only_points_after_the_last_unknown_offset() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
@@ -80,7 +82,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_loss_is_expected_when_log_start_reaches_the_position() -> None:
+def test_loss_is_expected_when_the_log_start_reaches_the_groups_position() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -88,7 +90,7 @@ def test_loss_is_expected_when_log_start_reaches_the_position() -> None:
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_earlier_of_two_loss_estimates_is_returned() -> None:
+def test_earlier_of_the_two_estimates_of_a_loss_is_returned() -> None:
     """The movement of the log start offset may predict an earlier loss than the topic's retention."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
@@ -98,7 +100,7 @@ def test_earlier_of_two_loss_estimates_is_returned() -> None:
     }  # fmt: skip
 
 
-def test_loss_estimate_by_retention_uses_the_record_age() -> None:
+def test_loss_estimate_by_retention_subtracts_the_age_of_the_record() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -130,6 +132,6 @@ def test_group_that_keeps_up_has_no_expected_loss(position: int, per_second: int
     assert loss_to_come(lag_of_commit(*row_of(position, 11_400, 1200)), rows, retention=3600.0) is None, why
 
 
-def test_no_loss_is_expected_if_records_are_already_lost() -> None:
+def test_no_loss_is_predicted_if_records_are_already_lost() -> None:
     rows = samples(*((at, 100, 9000, 400) for at in range(0, 125, 5)))
     assert loss_to_come(lag_of_commit(*row_of(100, 9000, 400)), rows, retention=10.0) is None
