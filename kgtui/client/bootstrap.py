@@ -77,7 +77,10 @@ def brokers_only(version: int) -> Mapping[str, Any]:
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
-    """Convert a decoded Metadata response into the metadata of the cluster."""
+    """Convert a decoded Metadata response into the metadata of the cluster.
+
+    `features` are the finalized features from the response to ApiVersions, because Metadata does not contain them.
+    """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
     }

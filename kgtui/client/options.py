@@ -30,8 +30,8 @@ class PoolOptions:
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
         stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.
-        head_start: time to wait for one broker's response before the next broker is asked as well, if any broker can
-            answer the request.
+        head_start: for requests that any broker can answer, the time to wait for one broker's response before the
+            next broker is asked as well.
         retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that moves or loads
             its groups.
         thread_bytes: responses with more bytes than this are decoded in a thread.

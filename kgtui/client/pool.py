@@ -197,7 +197,7 @@ class Pool:
         Args:
             value: fields of the request, or a function that returns the fields for the negotiated version.
             timeout: time limit in seconds, which includes connecting, waiting for earlier requests, and throttling.
-            version: API version to use, at most the negotiated version, which is the default.
+            version: API version to use, not newer than the negotiated version. The default is the negotiated version.
             decode: function to use instead of `api.response.decode`.
 
         Raises:

@@ -6,7 +6,7 @@ MASK = "****"
 
 
 class Revealed(str):
-    """The text of a secret, for a library that needs it.
+    """The text of a secret, for code that needs it unmasked, such as aiokafka.
 
     The `repr` is masked, because tracebacks contain the `repr` of values.
     """
@@ -26,7 +26,7 @@ class Secret:
         self._text = Revealed(text)
 
     def reveal(self) -> Revealed:
-        """Return the unmasked text, for a library that needs it."""
+        """Return the unmasked text, for example to pass it to aiokafka."""
         return self._text
 
     def __repr__(self) -> str:

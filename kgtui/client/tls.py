@@ -175,7 +175,10 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and of the file system inside the block into a ConfigError that names the property."""
+    """Convert errors of OpenSSL and of the file system inside the block into a ConfigError.
+
+    The message contains the property `key`, the error, and `expected`, a phrase for what the property should contain.
+    """
     try:
         yield
     except (OSError, ValueError) as error:

@@ -99,7 +99,7 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return the name and version of the message for error messages, such as `ListGroupsRequest v4`.
+        """Return the name with the version, such as `ListGroupsRequest v4`, for use in errors.
 
         Raises DecodeError for an unsupported version.
         """

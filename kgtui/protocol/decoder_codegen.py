@@ -26,7 +26,9 @@ Decode: TypeAlias = Callable[[bytes, int], dict[str, Any]]
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Decode:
     """Compile the function that decodes a message of this version. The function takes `(data, pos)` and returns a dict.
 
-    A strict decoder rejects strings that are not UTF-8, and bytes after the end of the message.
+    Args:
+        flexible: whether this version has compact lengths and tagged fields.
+        strict: whether the decoder rejects strings that are not UTF-8, and bytes after the end of the message.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -117,7 +119,10 @@ class _Decoder:
         return "{" + ", ".join(f"{f.name!r}: {values[f.name]}" for f in struct.fields) + "}"
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
+
+        The method adds field name → variable to `values` for each of these fields.
+        """
         if not run:
             return
         packing = Packing(">" + "".join(FIXED[f.type] for f in run))
@@ -146,7 +151,7 @@ class _Decoder:
         if field.tag is None:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
-        else:  # In a tagged field, null is an unsigned varint of 0. In an untagged field, null is an int8 of -1.
+        else:  # A null struct is an unsigned varint of 0 in a tagged field, and an int8 of -1 in an untagged field.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -158,7 +163,8 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads a length or a number of elements; return the variable that holds it.
 
-        At run time the variable is negative if the field is null.
+        At run time, the variable is negative if the field is null. In versions without compact lengths, the length has
+        32 bits if `wide` is true, otherwise 16.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -171,7 +177,10 @@ class _Decoder:
         return name
 
     def text(self, field: str, type_name: str, *, nullable: bool) -> str:
-        """Generate the code that reads a string or bytes; return the variable that holds the value."""
+        """Generate the code that reads a string or bytes; return the variable that holds the value.
+
+        `field` is the name of the field for error messages. `type_name` is `string` or `bytes`.
+        """
         out = self.out
         length, value = self.length(wide=type_name == "bytes"), out.name("v")
         out.line(f"if {length} < 0:")

@@ -20,12 +20,19 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
-    """Compile the function that encodes a mapping as a message of this version, and returns the bytes."""
+    """Compile the function that encodes a mapping as a message of this version, and returns the bytes.
+
+    `flexible` says whether this version has compact lengths and tagged fields.
+    """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible).compile(struct))
 
 
 class _Encoder:
-    """Generates the source of one encoder. In that source, the bytes are appended to the bytearray `out`."""
+    """Generates the source of one encoder. In that source, the bytes are appended to the bytearray `out`.
+
+    The argument `value` of the methods is the name of a variable in that source. Except in the method `value`, this
+    variable holds the mapping to encode.
+    """
 
     def __init__(self, message: str, version: int, *, flexible: bool) -> None:
         self.version = version
@@ -61,7 +68,7 @@ class _Encoder:
         return out.compile("encode", f"<{struct.name} v{self.version} encoder>")
 
     def struct(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes a struct; `value` is the variable that holds the mapping to encode."""
+        """Generate the code that encodes the mapping in the variable `value` as a struct."""
         out = self.out
         names = out.constant("NAMES", frozenset(f.name for f in struct.fields))
         out.line(f"if not {value}.keys() <= {names}:")
@@ -83,8 +90,8 @@ class _Encoder:
     def reject_absent(self, struct: Struct, value: str) -> None:
         """Generate the code that checks the fields that this version does not have.
 
-        The generated code raises an error if `value` has such a field with a value other than the default. Fields that
-        the schema marks as ignorable are not checked.
+        The generated code raises an error if the mapping has such a field with a value other than the default. Fields
+        that the schema marks as ignorable are not checked.
         """
         for field in struct.absent(self.version):
             if field.ignorable:
@@ -95,9 +102,9 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns a field of `value`, or the default of the field, to a new variable.
+        """Generate the line that assigns a field of the mapping to a new variable; return the name of that variable.
 
-        Returns the variable.
+        If the mapping does not have the field, the line assigns the default of the field.
         """
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
@@ -117,7 +124,7 @@ class _Encoder:
         self.out.line(f"out += {pack}({', '.join(arguments)})")
 
     def value(self, field: Field, value: str) -> None:
-        """Generate the code that encodes one field of variable size; `value` is the variable that holds its value."""
+        """Generate the code that encodes a field of variable size; the variable `value` holds the value of the field."""
         nullable = field.nullable.has(self.version)
         out = self.out
         if field.struct is not None and not field.array:

@@ -1,7 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
 The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`).
-Names for the numbers of some codes are in `kgtui.model.error_numbers`, for packages that may not import `kgtui.protocol`.
+Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR = 16`.
 """
 
 # Each error code takes one line, even if Kafka's message is long, so the check of the line length is disabled.

@@ -196,7 +196,10 @@ def _strings(version: int) -> int:
 
 
 def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
-    """Return the throttle time in ms, the error code, the number of rows and the position of the first row."""
+    """Read the fields before the first row, and the number of rows.
+
+    Returns the throttle time in ms, the error code, the number of rows and the position of the first row.
+    """
     pos, throttle = 0, 0
     if version >= 1:
         (throttle,) = INT32(data, 0)

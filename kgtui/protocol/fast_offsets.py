@@ -134,7 +134,9 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read all rows with one call if they have the same size and no tagged fields, otherwise one by one.
+    """Read the rows of all partitions of one topic.
+
+    They are read with one `struct` call if they have the same size and no tagged fields, otherwise one by one.
 
     To check this, two slices take one byte from each row: the length of its metadata and its number of tagged fields.
     """

@@ -31,7 +31,7 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
     """Encode the header of a request.
 
     The client id has a two-byte length even in flexible versions. Raises EncodeError when the client id is too long or
-    not valid Unicode, or when a number is out of range.
+    not valid Unicode, or when `version` or `correlation_id` is out of range.
     """
     try:
         name = b"" if client_id is None else client_id.encode("utf-8", "surrogateescape")
@@ -70,7 +70,10 @@ def decode_request_header(data: bytes | memoryview) -> RequestHeader:
 
 
 def encode_response_header(api_or_key: Api | int, version: int, correlation_id: int) -> bytes:
-    """Encode the header of a response. The header has no tagged fields if kgtui does not support the API."""
+    """Encode the header of a response to a request of this API and version.
+
+    `api_or_key` may be the key of an API that kgtui does not support. The header then has no tagged fields.
+    """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
     return _CORRELATION.pack(correlation_id) + tags

@@ -67,11 +67,14 @@ class DecodeFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """The reason why a record cannot be decoded. The pipeline stores it with the bytes in a quarantine table."""
+    """The reason why a record cannot be decoded.
+
+    The pipeline stores the reason and the bytes of the record in a quarantine table.
+    """
 
     failure: DecodeFailure
     reason: str
-    """The reason for the user. It may name a record type, a version or a position, but never contains record data."""
+    """The reason as a text for the user. It may name a record type, version or position, but has no record data."""
     type: int | None = None
     """The record type that the key begins with; None if the key is too short."""
     version: int | None = None

@@ -1,1 +1,1 @@
-"""Tests of `kgtui.protocol` against Kafka's own classes and schemas, and against the libraries kio and kafka-python."""
+"""Compare `kgtui.protocol` with Kafka's own classes and schemas, and with the Python packages kio and kafka-python."""

@@ -50,7 +50,10 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the layout of one version in Kafka's schema, in the same form as the result of `kgtui_layout`."""
+    """Return the layout of one version in Kafka's schema, in the same form as the result of `kgtui_layout`.
+
+    `shared` has the structs that several fields of the schema use: name of the struct → its fields.
+    """
     rows: list[object] = []
     for field in fields:
         if not versions(field.get("versions", field.get("taggedVersions"))).has(version):
@@ -102,7 +105,7 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that every field is in at least one version; otherwise its range of versions has a typing mistake."""
+    """Assert that at least one version of the message has each field of the table, to find mistyped version ranges."""
 
     def check(struct: Struct, low: int, high: int) -> None:
         for field in struct.fields:

@@ -112,7 +112,7 @@ def test_fast_and_generated_decoders_agree_on_damaged_frames(message: Message, v
 
 
 def normal(name: str, version: int, value: Any) -> object:
-    """Convert a value from the generated decoder to the structure that the fast decoder returns."""
+    """Convert a value from the generated decoder of message `name` to the structure that the fast decoder returns."""
 
     def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"Name": t["Name"], "Partitions": [tuple(row.values()) for row in t["Partitions"]]} for t in found]
@@ -137,8 +137,8 @@ def test_decoding_random_bytes_succeeds_or_raises_decode_error(message: Message,
 
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
-def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
-    """Decoding does not allocate memory for a forged length of two billion, wherever the length is in the frame."""
+def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes) -> None:
+    """A length of up to two billion overwrites a part of the frame, at many positions, one after the other."""
     random = Random(1)
     started = time.process_time()
     tracemalloc.start()
@@ -173,8 +173,10 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_an_array_longer_than_the_frame_is_rejected_at_once(message: Message, version: int, start: bytes) -> None:
-    """The error contains the forged length. No element of the array is read."""
+def test_an_array_length_that_exceeds_the_frame_is_rejected_at_once(
+    message: Message, version: int, start: bytes
+) -> None:
+    """Decoding raises DecodeError, with this length in the message, before any element is read."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"has a length of 2[0-9]{9}, but") as caught:
@@ -182,7 +184,7 @@ def test_an_array_longer_than_the_frame_is_rejected_at_once(message: Message, ve
         assert caught.value.position == len(start)
 
 
-def test_a_string_longer_than_the_frame_is_rejected() -> None:
+def test_a_string_length_that_exceeds_the_frame_is_rejected() -> None:
     for version, start in ((5, bytes(6) + b"\2\x80\1"), (0, bytes(2) + b"\0\0\0\1\0\x7f")):
         for decode in (LIST_GROUPS.response.decode, decode_list_groups):
             with pytest.raises(DecodeError, match=r"GroupId has a length of 127, but|ends too early"):

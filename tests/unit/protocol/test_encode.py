@@ -36,7 +36,7 @@ def short_id(value: object) -> str:
     ],
     ids=short_id,
 )
-def test_encoding_rejects_a_field_that_the_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
+def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
     """If the encoder dropped such a field, for example a filter, the broker would list the wrong groups."""
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
@@ -57,9 +57,10 @@ def test_encoding_rejects_a_field_that_the_version_lacks(api: Api, version: int,
     ],
     ids=short_id,
 )
-def test_fields_the_version_lacks_are_dropped_if_default_or_ignorable(
+def test_encoding_drops_absent_fields_with_default_values_or_marked_ignorable(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
+    """An absent field is one that the message version does not have."""
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
 
 
@@ -96,14 +97,14 @@ def test_the_longest_group_id_is_encoded_and_decoded() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6])
-def test_an_unsupported_version_is_rejected(version: int) -> None:
+def test_encoding_and_decoding_an_unsupported_version_raises(version: int) -> None:
     with pytest.raises(EncodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
         LIST_GROUPS.request.encode(version, {})
     with pytest.raises(DecodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
         LIST_GROUPS.request.decode(version, b"")
 
 
-def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
+def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
     with pytest.raises(DecodeError, match="GroupId is null") as caught:
         LIST_GROUPS.response.decode(5, bytes(6) + b"\2\0\1\1\1\0\0")
     assert caught.value.position == 8
@@ -111,8 +112,8 @@ def test_null_in_a_field_that_is_not_nullable_is_rejected() -> None:
         LIST_GROUPS.response.decode(5, bytes(8))
 
 
-def test_a_tagged_field_longer_than_its_size_is_rejected() -> None:
-    """If a tagged field is shorter than its size, the remaining bytes are skipped."""
+def test_a_tagged_field_whose_size_is_too_small_is_rejected() -> None:
+    """If the size is larger than the value needs, the bytes after the value are skipped."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"
@@ -148,7 +149,7 @@ def test_parsing_a_malformed_table_raises_value_error(rows: Rows) -> None:
 
 
 @pytest.mark.parametrize(("text", "low", "high"), [("3+", 3, 32767), ("0-7", 0, 7), ("5", 5, 5)])
-def test_version_ranges_are_parsed(text: str, low: int, high: int) -> None:
+def test_versions_parses_open_closed_and_single_version_ranges(text: str, low: int, high: int) -> None:
     versions = Versions.parse(text)
     assert versions == (low, high)
     assert versions.has(low)
@@ -156,7 +157,7 @@ def test_version_ranges_are_parsed(text: str, low: int, high: int) -> None:
     assert not versions.has(low - 1)
 
 
-def test_a_message_encodes_and_decodes_each_of_its_versions() -> None:
+def test_a_message_switches_to_compact_lengths_in_its_flexible_version() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

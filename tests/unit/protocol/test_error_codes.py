@@ -1,4 +1,4 @@
-"""The table of error codes equals Kafka's table. Codes are final if Kafka's exceptions for them are not retriable."""
+"""The table of error codes equals Kafka's table. The reaction is FINAL to codes whose exception is not retriable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def test_error_names_and_messages_equal_kafkas(kafka_errors: dict[int, tuple[str
     assert len(ours) == 138
 
 
-def test_error_codes_are_final_if_kafka_does_not_retry_them(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
+def test_the_reaction_is_final_if_kafkas_exception_is_not_retriable(
+    kafka_errors: dict[int, tuple[str, bool, str]],
+) -> None:
+    """Two codes are exceptions: 0 (no error) and 129 (REBOOTSTRAP_REQUIRED)."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -47,14 +50,14 @@ def test_error_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, 
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_named_error_numbers_equal_the_codes_with_those_names() -> None:
+def test_constants_in_error_numbers_equal_kafkas_error_codes() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 17
 
 
 @pytest.mark.parametrize("code", [137, 999, -2, 32767, -32768])
-def test_an_unknown_error_code_has_a_name_and_is_final(code: int) -> None:
+def test_an_unknown_error_code_has_a_name_and_the_reaction_final(code: int) -> None:
     error = lookup(code)
     assert (error.code, error.name, error.reaction) == (code, f"UNKNOWN_{code}", Reaction.FINAL)
     assert str(code) in error.message

@@ -94,7 +94,7 @@ def list_groups_body(*rows: bytes) -> bytes:
     return bytes(6) + bytes([len(rows) + 1]) + b"".join(rows) + TAGS
 
 
-def test_list_groups_with_tags_and_long_strings_is_decoded() -> None:
+def test_list_groups_rows_with_tags_or_long_strings_are_decoded() -> None:
     """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
@@ -106,8 +106,8 @@ def test_list_groups_with_tags_and_long_strings_is_decoded() -> None:
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_equal_rows_share_their_decoded_strings() -> None:
-    """Only the row of a changed group has other bytes. All rows with the same state share one string object."""
+def test_rows_with_equal_states_share_one_string() -> None:
+    """A state change of one group changes the bytes of the row of this group only."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -122,8 +122,8 @@ def test_equal_rows_share_their_decoded_strings() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_number_of_cached_strings_is_limited() -> None:
-    """Even if a broker sends a different state for each group, the cache of strings stays small."""
+def test_the_cache_of_row_tails_has_a_maximum_size() -> None:
+    """A tail is the part of a row after the group id. Here, each row has another state, and thus another tail."""
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -132,8 +132,8 @@ def test_the_number_of_cached_strings_is_limited() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
-    """A newer broker may add a tagged field with a different value per row. Equal states still share one string."""
+def test_rows_with_different_tags_but_equal_states_share_one_string() -> None:
+    """A newer broker may add a tagged field with a different value per row."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
         for n in range(9000)
@@ -143,8 +143,8 @@ def test_rows_that_differ_only_in_tags_share_their_strings() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_long_id_similar_to_a_cached_row_is_decoded() -> None:
-    """The length of the id takes two bytes. If only one byte were read, the rest would look like a cached row."""
+def test_a_group_id_with_a_two_byte_length_is_decoded() -> None:
+    """If only the first byte of the length were read, the end of this row would be taken for a cached tail."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -152,7 +152,7 @@ def test_a_long_id_similar_to_a_cached_row_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
-def test_decoding_a_damaged_row_raises_decode_error(row: bytes) -> None:
+def test_row_decoder_raises_decode_error_for_a_damaged_row(row: bytes) -> None:
     row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
     with pytest.raises(DecodeError):
         row_decoder(5)(row)
@@ -190,8 +190,8 @@ def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
-    """Rows have different lengths. At the positions that the decoder checks, metadata has the expected length byte."""
+def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
+    """The metadata has different lengths, but contains bytes that look like the length where the decoder checks it."""
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)
@@ -203,7 +203,7 @@ def test_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-def test_an_unsupported_version_is_rejected(version: int) -> None:
+def test_fast_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
         split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):

@@ -37,7 +37,7 @@ def test_response_headers_survive_encoding_and_decoding() -> None:
         assert decode_response_header(api.response_header(version), data + b"body") == (-5, len(data))
 
 
-def test_the_client_id_has_no_compact_length() -> None:
+def test_the_client_id_has_a_two_byte_length_in_every_version() -> None:
     assert encode_request_header(LIST_GROUPS, 5, 1, "ab").hex() == "001000050000000100026162" + "00"
     assert encode_request_header(LIST_GROUPS, 2, 1, "ab").hex() == "001000020000000100026162"
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"
@@ -49,15 +49,15 @@ def test_the_response_header_of_api_versions_has_no_tags() -> None:
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")
 
 
-def test_tagged_fields_of_headers_are_skipped() -> None:
+def test_decoding_a_header_skips_its_tagged_fields() -> None:
     tags = bytes.fromhex("02 00 03 aabbcc 07 00".replace(" ", ""))
     request = encode_request_header(LIST_GROUPS, 5, 1, "ab")[:-1] + tags
     assert decode_request_header(request + b"body").size == len(request)
     assert decode_response_header(1, bytes(4) + tags + b"body") == (0, 4 + len(tags))
 
 
-def test_the_header_of_an_unsupported_request_is_decoded() -> None:
-    """The simulator needs the correlation id to respond with an error."""
+def test_the_header_of_an_unsupported_api_or_version_is_decoded() -> None:
+    """To respond to such a request with an error, the simulator needs its correlation id."""
     produce = bytes.fromhex("0000 000b 0000002a 0002 6162 00".replace(" ", ""))
     assert decode_request_header(produce)[:4] == (0, 11, 42, "ab")
     newer = bytes.fromhex("0012 0063 0000002b ffff 00".replace(" ", ""))

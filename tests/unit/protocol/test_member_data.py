@@ -35,7 +35,7 @@ def connect_data_of_java() -> dict[str, bytes]:
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
-# Tests of protocol type `consumer`.
+# The tests below decode and encode data of the protocol type `consumer`.
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -51,7 +51,7 @@ def test_a_subscription_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_subscription(consumer.encode_subscription(value)) == value
 
 
-def test_a_subscription_is_encoded_to_the_expected_bytes() -> None:
+def test_a_subscription_is_decoded_from_known_bytes() -> None:
     data = bytes.fromhex("0003 00000001 0001 61 ffffffff 00000001 0001 61 00000002 00000000 00000007 00000005 ffff")
     assert consumer.decode_subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
 
@@ -62,7 +62,8 @@ def test_an_assignment_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
 
-def test_a_newer_version_is_decoded_as_the_newest_supported() -> None:
+def test_consumer_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
+    """Version 3 is the newest version that kgtui supports."""
     newest = consumer.encode_subscription(consumer.Subscription(3, ("a",), rack="r"))
     found = consumer.decode_subscription(b"\0\x09" + newest[2:] + b"what 9 adds")
     assert found == consumer.Subscription(9, ("a",), rack="r")
@@ -78,7 +79,7 @@ def test_a_subscription_without_its_last_fields_is_decoded() -> None:
     assert ends == [len(oldest)]
 
 
-# Tests of protocol type `connect`.
+# The tests below decode and encode data of the protocol type `connect` (Kafka Connect).
 
 
 def connect_assignment(version: int) -> connect.Assignment:
@@ -95,7 +96,9 @@ def connect_assignment(version: int) -> connect.Assignment:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_assignments_equal_those_of_java(connect_data_of_java: dict[str, bytes], version: int) -> None:
+def test_connect_assignments_are_decoded_and_encoded_as_in_java(
+    connect_data_of_java: dict[str, bytes], version: int
+) -> None:
     data = connect_data_of_java[f"assignment-{version}" if version else "eager-assignment"]
     value = connect_assignment(version)
     assert connect.decode_assignment(data) == value
@@ -103,7 +106,9 @@ def test_connect_assignments_equal_those_of_java(connect_data_of_java: dict[str,
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_connect_subscriptions_equal_those_of_java(connect_data_of_java: dict[str, bytes], version: int) -> None:
+def test_connect_subscriptions_are_decoded_and_encoded_as_in_java(
+    connect_data_of_java: dict[str, bytes], version: int
+) -> None:
     data = connect_data_of_java[f"state-{version}" if version else "eager-state"]
     value = connect.Subscription(version, "http://worker:8083/", 42, connect_assignment(version) if version else None)
     assert connect.decode_subscription(data) == value
@@ -111,7 +116,7 @@ def test_connect_subscriptions_equal_those_of_java(connect_data_of_java: dict[st
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_connect_worker_without_an_allocation_is_decoded(
+def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
     """The allocation is either null, as Kafka's Java worker writes it, or missing at the end of the data."""
@@ -134,7 +139,7 @@ def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_
     ]
 
 
-# Tests of protocol type `sr`, which schema registries use.
+# The tests below decode and encode data of the protocol type `sr` (schema registries).
 
 
 def test_a_registry_identity_survives_encoding_and_decoding() -> None:
@@ -160,14 +165,15 @@ def test_a_registry_assignment_survives_encoding_and_decoding() -> None:
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_data_of_other_registry_implementations_is_decoded() -> None:
+def test_registry_fields_that_are_missing_or_have_another_type_become_none() -> None:
+    """Unknown fields are ignored. Registries other than Confluent's, such as Karapace, may send such data."""
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
     assert found == schema_registry.Identity(None, "karapace", None, None, "http", leader=False)
     assert found.url == "http://karapace"
 
 
-# Tests that decode malformed data of every protocol type.
+# The tests below decode malformed data of all three protocol types.
 
 
 @pytest.mark.parametrize("read", DECODERS)

@@ -25,17 +25,17 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_every_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_table_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message.name))
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_every_field_is_in_at_least_one_version(message: Message) -> None:
+def test_each_table_field_is_in_at_least_one_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=name_of)
-def test_api_keys_and_names_equal_kafkas(api: Api) -> None:
+def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
     for message, kind in ((api.request, "request"), (api.response, "response")):
         kafka = schema(message.name)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (api.key, kind, message.name)
@@ -43,8 +43,8 @@ def test_api_keys_and_names_equal_kafkas(api: Api) -> None:
         assert (message.low, message.high, message.flexible) == (api.low, api.high, api.flexible)
 
 
-def test_the_supported_versions_do_not_change() -> None:
-    """If a change of a table drops support for a version, this test fails."""
+def test_each_api_supports_the_expected_versions() -> None:
+    """This test fails if a change of a table drops support for a version."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

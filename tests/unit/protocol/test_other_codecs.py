@@ -1,4 +1,4 @@
-"""The codecs of kgtui agree with those of the libraries kio and kafka-python, for messages that both codecs support."""
+"""The codecs of kgtui agree with those of the packages kio and kafka-python, for messages that both sides support."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_variable_length_integers_have_the_expected_bytes(value: int, data: str)
     assert uvarint_bytes(value).hex() == data
 
 
-def test_a_variable_length_integer_above_five_bytes_is_rejected() -> None:
+def test_a_variable_length_integer_of_more_than_five_bytes_is_rejected() -> None:
     """Without this limit, which Kafka has, too, a frame full of 0x80 bytes would be one integer of unlimited size."""
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)
@@ -34,11 +34,11 @@ def test_a_variable_length_integer_above_five_bytes_is_rejected() -> None:
 
 
 @given(tags=st.dictionaries(st.integers(0, 1000), st.binary(max_size=200), max_size=5))
-def test_a_section_of_tagged_fields_is_skipped(tags: dict[int, bytes]) -> None:
+def test_skip_tags_returns_the_position_after_the_tagged_fields(tags: dict[int, bytes]) -> None:
     section = tag_section(sorted(tags.items()))
     assert skip_tags(b"?" + section + b"rest", 1) == 1 + len(section)
 
 
-def test_a_tagged_field_longer_than_the_data_is_rejected() -> None:
+def test_skip_tags_rejects_a_tagged_field_longer_than_the_data() -> None:
     with pytest.raises(DecodeError, match="a length of 9 bytes"):
         skip_tags(b"\x01\x00\x09abc", 0)

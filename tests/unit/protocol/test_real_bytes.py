@@ -84,7 +84,7 @@ def test_api_versions_has_features_in_tagged_fields() -> None:
     assert again == answer.replace(raw("00000000 05"), raw("00000000 04")).removesuffix(raw("6f 03 aabbcc"))
 
 
-def test_unknown_states_types_and_error_codes_are_decoded() -> None:
+def test_list_groups_with_unknown_states_types_and_error_codes_is_decoded() -> None:
     row = {"GroupId": "g", "ProtocolType": "telepathy", "GroupState": "Levitating", "GroupType": "hive"}
     answer = LIST_GROUPS.response.encode(5, {"ErrorCode": 4711, "Groups": [row]})
     assert LIST_GROUPS.response.decode(5, answer + b"and more") == {
@@ -94,7 +94,7 @@ def test_unknown_states_types_and_error_codes_are_decoded() -> None:
     }
 
 
-def test_a_group_id_that_is_not_utf8_keeps_its_bytes() -> None:
+def test_decoding_and_encoding_preserves_group_ids_that_are_not_utf8() -> None:
     """If the bytes changed, a delete request would name a different group than the one that the user selected."""
     body = raw("00000000 0000 02 06 ff67c328fe 01 01 01 00 00")
     (group,) = LIST_GROUPS.response.decode(5, body)["Groups"]

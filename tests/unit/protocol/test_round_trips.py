@@ -54,7 +54,7 @@ def test_missing_fields_are_decoded_as_their_defaults(message: Message, version:
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_bytes_before_and_after_a_message_are_ignored(message: Message, version: int) -> None:
+def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, version: int) -> None:
     """A message starts after the bytes of its header, and a newer broker may add bytes after the message."""
     value = hostile(Random(7)).value(message.struct, version)
     data = message.encode(version, value)
@@ -64,7 +64,7 @@ def test_bytes_before_and_after_a_message_are_ignored(message: Message, version:
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
-    """A frame without its last bytes is never decoded as a shorter value, wherever it ends."""
+    """A frame without its last bytes is never decoded, wherever it ends."""
     value = hostile(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

@@ -1,4 +1,4 @@
-"""Decoding a damaged record returns a record or a reason. The size of the record limits memory and time."""
+"""`decode` returns a record or an `Undecodable` for damaged bytes. Their size limits its memory and time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def check_usable(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_damaged_record_is_decoded_or_reported_as_undecodable(kind: RecordSchema, version: int) -> None:
+def test_decoding_a_damaged_record_never_raises(kind: RecordSchema, version: int) -> None:
+    """Decoding returns a record or an `Undecodable`. A record can be formatted and encoded again."""
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
     for _ in range(60):
@@ -58,7 +59,7 @@ def test_a_damaged_record_is_decoded_or_reported_as_undecodable(kind: RecordSche
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_truncated_or_extended_record_is_rejected(kind: RecordSchema, version: int) -> None:
+def test_a_truncated_or_extended_record_is_undecodable(kind: RecordSchema, version: int) -> None:
     random = Random(5)
     samples = [record for record in (random_record(random, kind, version) for _ in range(8)) if record[1]]
     for key, value in samples:
@@ -78,9 +79,7 @@ def test_a_truncated_or_extended_record_is_rejected(kind: RecordSchema, version:
     version=st.integers(0, 5),
     value=st.none() | st.binary(max_size=200),
 )
-def test_random_bytes_are_decoded_or_reported_as_undecodable(
-    number: int, key: bytes, version: int, value: bytes | None
-) -> None:
+def test_decoding_random_bytes_never_raises(number: int, key: bytes, version: int, value: bytes | None) -> None:
     outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
     if isinstance(outcome, CoordinatorRecord):
         check_usable(outcome)
@@ -88,7 +87,8 @@ def test_random_bytes_are_decoded_or_reported_as_undecodable(
 
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
-def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
+def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: bytes) -> None:
+    """A huge length overwrites a part of the key or of the value, at many positions, one after the other."""
     records = every_record_type(1, 1)
     started = time.process_time()
     tracemalloc.start()
@@ -115,8 +115,8 @@ def test_a_forged_length_allocates_no_memory(length: bytes) -> None:
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_an_array_longer_than_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
-    """The reason contains the forged length. No element of the array is read."""
+def test_an_array_length_that_exceeds_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
+    """The record is reported as undecodable, with this length in the reason, before any element is read."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)
     tracemalloc.start()

@@ -53,7 +53,7 @@ def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
     return record
 
 
-# Tests that decode commits with known bytes.
+# The tests below decode records whose bytes are written out in the test.
 
 
 @pytest.mark.parametrize(
@@ -81,22 +81,25 @@ def test_offset_commits_are_decoded_to_the_expected_fields(version: int, rest: s
     }
 
 
-def test_an_unknown_tagged_field_is_skipped() -> None:
+def test_decoding_a_record_skips_unknown_tagged_fields() -> None:
     """Newer brokers may add tagged fields to flexible values without a new version (KIP-915)."""
     record = decoded(COMMIT_KEY, COMMIT_V4 + bytes.fromhex("02 07 03 aabbcc 09 00"))
     assert record.value is not None
     assert record.value["topicId"] == UUID(int=0)
 
 
-def test_a_tombstone_is_decoded_without_a_value() -> None:
+def test_a_decoded_tombstone_has_no_value_and_no_version() -> None:
     record = decoded(COMMIT_KEY, None)
     assert (record.value, record.version) == (None, None)
     assert record.key["partition"] == 2
     assert as_json(record)["value"] is None
 
 
-def test_a_member_without_classic_metadata_is_decoded() -> None:
-    """Brokers write null into a tagged field for such a member. In tagged fields, null is the byte 0 and not 255."""
+def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() -> None:
+    """For a member that does not use the classic protocol, ClassicMemberMetadata is null.
+
+    The field is a tagged field, in which null is the byte 0 and not 255.
+    """
     key = bytes.fromhex("0005 0001 67 0001 6d")
     start = bytes.fromhex("0000 00 00 02 63 02 68 02 02 74 00 0000ea60 00")
     record = decoded(key, start + bytes.fromhex("01 00 01 00"))
@@ -112,7 +115,7 @@ def test_a_member_without_classic_metadata_is_decoded() -> None:
     }
 
 
-# Tests that decode bytes that are not a record.
+# The tests below pass malformed records to `decode`, which returns `Undecodable`.
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_a_member_without_classic_metadata_is_decoded() -> None:
         (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
     ],
 )
-def test_an_undecodable_record_has_a_reason(
+def test_undecodable_has_the_category_and_the_reason_of_the_failure(
     key: bytes | None, value: bytes | None, failure: DecodeFailure, reason: str
 ) -> None:
     found = undecodable(key, value)
@@ -149,7 +152,7 @@ def test_an_undecodable_record_has_a_reason(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_reports_its_type_and_version() -> None:
+def test_undecodable_has_the_record_type_and_version_if_readable() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -164,11 +167,11 @@ def test_an_undecodable_record_reports_its_type_and_version() -> None:
 
 
 def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
-    """If the key were decoded despite the damage, the tombstone could delete the commit of a different partition."""
+    """If the damaged key were decoded, the tombstone could delete the committed offset of another partition."""
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
-# Tests that encode records and decode them again.
+# The tests below encode records; most decode them again.
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
@@ -187,12 +190,13 @@ def test_a_record_survives_encoding_and_decoding(kind: RecordSchema, version: in
         json.dumps(as_json(record)).encode("ascii")
 
 
-def test_the_newest_version_is_encoded_by_default() -> None:
+def test_encode_uses_the_newest_value_version_by_default() -> None:
     for kind in RECORD_SCHEMAS.values():
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 
 
-def test_encoding_rejects_a_field_that_the_version_lacks() -> None:
+def test_encode_rejects_an_unknown_version_and_an_unknown_field() -> None:
+    """An ignorable field that the version lacks is dropped instead: `leaderEpoch` is not in version 0."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -201,7 +205,7 @@ def test_encoding_rejects_a_field_that_the_version_lacks() -> None:
         encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
 
 
-# Tests that decode the members of classic groups.
+# The tests below decode the member data in records of classic groups.
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:
@@ -210,7 +214,7 @@ def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRe
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
-def test_members_of_classic_consumer_groups_are_decoded() -> None:
+def test_classic_members_decodes_the_members_of_consumer_groups() -> None:
     subscription = consumer.Subscription(3, ("orders",), rack="eu-1a")
     assigned = (("orders", (0, 2)),)
     record = group_of("consumer", (consumer.encode_subscription(subscription), consumer.encode_assignment(assigned)))
@@ -222,7 +226,7 @@ def test_members_of_classic_consumer_groups_are_decoded() -> None:
     )  # fmt: skip
 
 
-def test_members_of_connect_and_registry_groups_are_decoded() -> None:
+def test_classic_members_decodes_connect_workers_and_schema_registries() -> None:
     worker = connect.Subscription(2, "http://worker:8083/", 42)
     tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
     (member,) = classic_members(
@@ -237,7 +241,8 @@ def test_members_of_connect_and_registry_groups_are_decoded() -> None:
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_malformed_member_data_decodes_to_none_and_bytes_are_kept() -> None:
+def test_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
+    """The decoded subscription and assignment are None."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))
@@ -245,7 +250,8 @@ def test_malformed_member_data_decodes_to_none_and_bytes_are_kept() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_only_records_of_classic_groups_have_classic_members() -> None:
+def test_classic_members_is_empty_without_members_in_the_record() -> None:
+    """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -30,7 +30,7 @@ def answers() -> list[tuple[Record, KafkaResult]]:
     return list(zip(records, read(records), strict=True))
 
 
-def test_the_json_of_every_record_equals_kafkas(answers: list[tuple[Record, KafkaResult]]) -> None:
+def test_as_json_formats_every_record_as_kafka_does(answers: list[tuple[Record, KafkaResult]]) -> None:
     compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)

@@ -43,13 +43,13 @@ def schema(message: Message) -> dict[str, Any]:
     return read_schema(coordinator_jar("4.3.1"), message.name)
 
 
-def test_every_kafka_schema_has_a_table_and_vice_versa() -> None:
+def test_kgtui_has_a_table_for_each_kafka_schema_and_no_other() -> None:
     assert {message.name for message in MESSAGES} == names_in("4.3.1")
     assert len(MESSAGES) == 44
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_every_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_table_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message))
 
 
@@ -60,7 +60,7 @@ def test_every_version_of_kafkas_schema_is_supported(message: Message) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_every_field_is_in_at_least_one_version(message: Message) -> None:
+def test_each_table_field_is_in_at_least_one_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 
@@ -71,17 +71,17 @@ def test_each_table_has_the_record_type_of_kafkas_schema(kind: RecordSchema) -> 
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
 
 
-def test_record_types_and_newest_versions_equal_kafkas() -> None:
+def test_record_types_and_their_newest_versions_equal_those_of_kafka() -> None:
     assert {number: (kind.type.name, kind.value.high) for number, kind in RECORD_SCHEMAS.items()} == types()
     assert set(RECORD_SCHEMAS) == set(RecordType)
 
 
 RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswith("Share"))
-"""Names of the key and value schemas of Kafka 3.9.2, except for share groups, whose records changed later."""
+"""Names of the record schemas of Kafka 3.9.2, except those of share groups, whose format changed later."""
 
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
-def test_records_of_an_older_release_differ_in_tagged_fields_only(name: str) -> None:
+def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) -> None:
     """One table can decode the records of both releases, because a tagged field that is missing gets its default."""
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
