@@ -124,7 +124,7 @@ class _Encoder:
         self.out.line(f"out += {pack}({', '.join(arguments)})")
 
     def value(self, field: Field, value: str) -> None:
-        """Generate the code that encodes a field of variable size; the variable `value` holds the value of the field."""
+        """Generate the code that encodes a field of variable size; the variable `value` holds its value."""
         nullable = field.nullable.has(self.version)
         out = self.out
         if field.struct is not None and not field.array:

@@ -12,7 +12,7 @@ from kgtui.client.first_success import AllFailedError, all_of, first_success
 from kgtui.errors import ConnectError, DecodeError, KgtuiError
 
 
-def test_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
+def test_backoff_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
     now = 100.0
     backoff = Backoff(0.1, 1.0, clock=lambda: now, chance=lambda: 0.5)
     assert backoff.remaining() == 0
@@ -26,7 +26,7 @@ def test_pauses_double_up_to_a_limit_and_reset_after_success() -> None:
     assert (backoff.failures, round(backoff.failed(), 6)) == (0, 0.1)
 
 
-def test_jitter_changes_the_pause_by_up_to_20_percent() -> None:
+def test_jitter_changes_the_backoff_pause_by_up_to_20_percent() -> None:
     assert Backoff(1, 9, chance=lambda: 0.0).failed() == pytest.approx(0.8)
     assert Backoff(1, 9, chance=lambda: 1.0).failed() == pytest.approx(1.2)
     pauses = {Backoff(1, 9).failed() for _ in range(20)}
@@ -34,13 +34,13 @@ def test_jitter_changes_the_pause_by_up_to_20_percent() -> None:
     assert all(0.8 <= pause <= 1.2 for pause in pauses)
 
 
-def test_a_thousand_failures_do_not_overflow_the_pause() -> None:
+def test_two_thousand_failures_do_not_overflow_the_backoff_pause() -> None:
     backoff = Backoff(0.1, 5.0, chance=lambda: 0.5)
     assert [backoff.failed() for _ in range(2000)][-1] == 5.0
 
 
 class Runners:
-    """Runners for `first_success`. A test sets the result of each runner."""
+    """Functions to run with `first_success`. The number of each function that starts or is cancelled is stored."""
 
     def __init__(self) -> None:
         self.started: list[int] = []
@@ -64,21 +64,22 @@ class Runners:
         raise AssertionError
 
 
-async def test_the_next_runner_starts_after_a_failure_or_head_start() -> None:
+async def test_first_success_runs_the_next_function_after_failure_or_head_start() -> None:
+    """The first function fails, and the second one hangs longer than the head start."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_all_runners_start_at_once_without_a_head_start() -> None:
+async def test_first_success_starts_all_functions_at_once_if_head_start_is_0() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_all_failed_error_has_every_error_in_order() -> None:
+async def test_all_failed_error_has_the_errors_in_the_order_of_the_functions() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -88,14 +89,14 @@ async def test_all_failed_error_has_every_error_in_order() -> None:
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_first_success_raises_an_unexpected_error_at_once() -> None:
+async def test_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_results_after_the_first_success_are_discarded() -> None:
+async def test_first_success_passes_later_results_to_discard() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -103,7 +104,7 @@ async def test_results_after_the_first_success_are_discarded() -> None:
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_first_success_cancels_every_runner() -> None:
+async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))

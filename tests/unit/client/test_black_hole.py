@@ -1,4 +1,4 @@
-"""A broker that accepts connections and never responds must not delay requests to other brokers."""
+"""Tests of brokers that hang: they must not delay requests to other brokers, and are called again when they recover."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Time limits that are so long that a test fails if a call waits for the hanging broker."""
+"""With these time limits, a call that waits for the hanging broker would take so long that the test fails."""
 
 
 @pytest.mark.parametrize("met_before", [True, False])
-async def test_a_hanging_broker_does_not_delay_other_calls(met_before: bool) -> None:
-    """A broker stops responding on an open connection, or accepts no connection.
+async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
+    """Broker 1 stops responding on an open connection, or before kgtui has connected to it.
 
-    The calls to the other brokers succeed while the call to this broker still waits.
+    The calls to the other brokers succeed while the calls to broker 1 still wait.
     """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)

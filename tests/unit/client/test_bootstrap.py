@@ -58,7 +58,7 @@ async def test_all_bootstrap_servers_are_asked_at_the_same_time() -> None:
             await hole.__aexit__(None, None, None)
 
 
-async def test_the_error_lists_every_attempt_with_its_reason() -> None:
+async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> None:
     refused = f"127.0.0.1:{closed_port()}"
     async with Pool([refused, "no-such-host.invalid:9092"], options=QUICK) as pool:
         with pytest.raises(UnreachableError) as caught:
@@ -71,7 +71,8 @@ async def test_the_error_lists_every_attempt_with_its_reason() -> None:
     assert caught.value.exit_code == 3
 
 
-async def test_a_missed_deadline_reports_failed_and_pending_attempts() -> None:
+async def test_unreachable_error_lists_attempts_still_pending_at_the_deadline() -> None:
+    """The attempt continues after the deadline, so that a later call succeeds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -88,14 +89,14 @@ async def test_a_missed_deadline_reports_failed_and_pending_attempts() -> None:
             assert hole.connections == 1
 
 
-async def test_concurrent_callers_share_one_bootstrap() -> None:
+async def test_concurrent_metadata_calls_share_one_connection_and_one_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None:
+async def test_a_metadata_refresh_asks_another_broker_if_some_are_silent() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         for node in (1, 2, 3):
@@ -106,8 +107,8 @@ async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None
         assert view.brokers[3].host == "elsewhere"
 
 
-async def test_bootstrap_servers_are_asked_again_when_no_broker_answers() -> None:
-    """All brokers have new addresses, and the bootstrap server knows these addresses."""
+async def test_bootstrap_servers_are_asked_again_if_no_broker_responds() -> None:
+    """The broker has a new address, which the bootstrap server knows."""
     async with (
         cluster(1) as old,
         cluster(1) as new,
@@ -122,7 +123,7 @@ async def test_bootstrap_servers_are_asked_again_when_no_broker_answers() -> Non
         assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
 
 
-async def test_rebootstrap_asks_bootstrap_servers_even_if_brokers_answer() -> None:
+async def test_rebootstrap_asks_bootstrap_servers_even_if_brokers_respond() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as seed,
@@ -149,7 +150,7 @@ async def test_a_moved_broker_is_called_at_its_new_address() -> None:
         await fake.until(lambda: fake[1].open_connections == 1)
 
 
-async def test_calling_an_unknown_broker_refreshes_the_metadata() -> None:
+async def test_calling_a_broker_that_the_metadata_lacks_refreshes_the_metadata() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
         await pool.metadata(timeout=5)
@@ -158,7 +159,7 @@ async def test_calling_an_unknown_broker_refreshes_the_metadata() -> None:
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
 
 
-async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
+async def test_metadata_has_the_features_with_the_highest_epoch() -> None:
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
@@ -175,21 +176,21 @@ async def test_features_come_from_the_broker_with_the_newest_epoch() -> None:
         assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
 
 
-async def test_a_controller_as_bootstrap_server_is_reported() -> None:
+async def test_the_error_says_that_the_bootstrap_server_may_be_a_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):
             await pool.metadata(timeout=5)
 
 
-async def test_an_empty_broker_list_is_reported_as_a_starting_cluster() -> None:
+async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
             await pool.metadata(timeout=5)
 
 
-async def test_a_damaged_handshake_response_is_reported_as_not_kafka() -> None:
+async def test_a_damaged_api_versions_response_is_reported_as_not_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Tests of reading Java client properties, which are used, ignored, reported as unknown, or refused."""
+"""Tests of reading Java client properties: kgtui uses, ignores or refuses a property, or reports it as unknown."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required userna
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
 
 
-def test_no_properties_mean_plain_text() -> None:
+def test_without_properties_there_is_no_tls_and_no_login() -> None:
     assert from_properties({}) == PLAINTEXT == ClientSettings("PLAINTEXT", None, "", Secret(""), None)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
-def test_logins_with_passwords_are_read_from_properties(protocol: str, mechanism: str) -> None:
+def test_the_login_is_read_from_properties(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
     settings = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
     assert (settings.protocol, settings.mechanism, settings.username) == (protocol.upper(), mechanism, "alice")
@@ -122,7 +122,7 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_the_error_names_the_unsupported_property(properties: dict[str, str], says: str) -> None:
+def test_the_error_names_the_property_that_is_unsupported_or_invalid(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
@@ -138,8 +138,8 @@ def test_default_values_of_unsupported_properties_are_accepted() -> None:
     assert from_properties(properties | {"ssl.cipher.suites": "", "config.providers": " "}) == PLAINTEXT
 
 
-def test_irrelevant_properties_are_ignored_and_unknown_ones_reported() -> None:
-    """The contract tests compare the known properties with all properties of Kafka's clients."""
+def test_only_properties_that_no_kafka_client_knows_cause_a_warning() -> None:
+    """The contract tests check that kgtui knows every property of Kafka's clients."""
     passed_over = [
         "acks",
         "group.id",
@@ -171,7 +171,7 @@ def test_irrelevant_properties_are_ignored_and_unknown_ones_reported() -> None:
         ('"\N{SNOWMAN}"', "\N{SNOWMAN}"),
     ],
 )
-def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
+def test_the_options_in_sasl_jaas_config_are_parsed_as_in_java(option: str, value: str) -> None:
     module = parse_jaas(
         f"a.b.PlainLoginModule  required\n  /* a comment; */ password={option} // more\n username = u ;\n"
     )
@@ -199,7 +199,7 @@ def test_jaas_options_are_parsed_like_java(option: str, value: str) -> None:
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_jaas_errors_contain_the_position_but_no_secret(text: str, says: str) -> None:
+def test_errors_in_sasl_jaas_config_say_what_is_wrong_without_the_password(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")
@@ -207,7 +207,7 @@ def test_jaas_errors_contain_the_position_but_no_secret(text: str, says: str) ->
     assert "hunter2" not in str(caught.value)
 
 
-def test_secrets_are_masked_when_printed() -> None:
+def test_printed_settings_contain_no_secrets() -> None:
     settings = from_properties(SASL)
     tls = Tls(key_pem=Secret("hunter2"), key_password=Secret("hunter2"))
     shown = f"{settings!r} {settings} {settings.password} {settings.password!r} {tls!r} {parse_jaas(PLAIN)!r}"
@@ -221,7 +221,10 @@ def test_secrets_are_masked_when_printed() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create `cert.pem`, `key.pem`, `locked.pem` (a key with a password), and stores with a certificate and a key."""
+    """Return a folder with a certificate, its private key, and key stores that contain both.
+
+    `locked.pem` is the key encrypted with a password; `locked-store.pem` contains the encrypted key.
+    """
     folder = tmp_path_factory.mktemp("pem")
     openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
     run = [*openssl, "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
@@ -234,7 +237,7 @@ def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_tls_contexts_are_built_from_files_and_text(pem: Path) -> None:
+def test_tls_contexts_are_built_from_pem_files_and_from_pem_text(pem: Path) -> None:
     from_files = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
@@ -266,7 +269,7 @@ def test_tls_contexts_are_built_from_files_and_text(pem: Path) -> None:
         assert context.minimum_version is lowest
 
 
-def test_the_system_certificates_are_trusted_by_default() -> None:
+def test_the_certificates_of_the_system_are_trusted_by_default() -> None:
     system = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     system.load_default_certs()
     assert Tls().context("x").cert_store_stats() == system.cert_store_stats()
@@ -281,7 +284,7 @@ def test_the_system_certificates_are_trusted_by_default() -> None:
         (Tls(key_pem=Secret("hunter2"), chain_pem="x"), "ssl.keystore.key and ssl.keystore.certificate.chain: "),
     ],
 )
-def test_invalid_pem_is_reported_with_its_property(tls: Tls, says: str) -> None:
+def test_the_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tls, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tls.context("x")
     assert str(caught.value).startswith(says)
@@ -290,8 +293,8 @@ def test_invalid_pem_is_reported_with_its_property(tls: Tls, says: str) -> None:
 
 
 @pytest.mark.parametrize("password", ["", "wrong"])
-def test_an_encrypted_key_without_password_does_not_prompt(pem: Path, password: str) -> None:
-    """OpenSSL would ask for the password on the terminal, in the middle of the terminal UI."""
+def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Path, password: str) -> None:
+    """Without a password from kgtui, OpenSSL would ask for it on the terminal, in the middle of the terminal UI."""
     tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
         tls.context("x")

@@ -64,7 +64,7 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
 
 
 async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = QUICK) -> str:
-    """Return the reason that the pool gives for a failed connection to an address."""
+    """Try to connect to the address with a `Pool`; return why the attempt failed, as the error says."""
     async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)
@@ -131,12 +131,14 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     ],
 )
 @pytest.mark.parametrize("settings", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_the_error_names_another_protocol_on_the_port(talk: Talk, says: str, settings: ClientSettings) -> None:
+async def test_the_error_says_what_listens_on_the_port_instead_of_kafka(
+    talk: Talk, says: str, settings: ClientSettings
+) -> None:
     async with server(talk) as address:
         assert await reason(address, settings) == f"{address} {says}"
 
 
-async def test_a_refused_connection_says_that_nothing_listens() -> None:
+async def test_the_error_for_a_refused_connection_says_that_nothing_listens() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -145,7 +147,7 @@ async def test_a_refused_connection_says_that_nothing_listens() -> None:
     assert await reason(address) == expected
 
 
-async def test_a_host_that_does_not_resolve_is_reported() -> None:
+async def test_the_error_says_that_the_host_name_does_not_resolve() -> None:
     message = await reason("no-such-host.invalid:9092", options=PoolOptions(connect_timeout=10))
     assert message.startswith("no-such-host.invalid does not resolve (")
     assert "check the name, and the DNS or /etc/hosts of this machine" in message
@@ -173,7 +175,7 @@ async def test_dropped_packets_are_reported_as_a_timeout() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a self-signed certificate for another host, with its key, in one file."""
+    """Create a file with a self-signed certificate for `other.example` and its private key."""
     folder = tmp_path_factory.mktemp("tls")
     file, key = folder / "other.pem", folder / "other.key"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=other.example"]
@@ -190,7 +192,9 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls_server: ssl.SSLContext) -> None:
+async def test_the_error_says_that_the_certificate_is_for_another_host(
+    certificate: Path, tls_server: ssl.SSLContext
+) -> None:
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, settings)
@@ -201,7 +205,7 @@ async def test_a_certificate_for_another_host_is_reported(certificate: Path, tls
             assert (await pool.metadata(timeout=10)).cluster_id == "fake"
 
 
-async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) -> None:
+async def test_the_error_says_that_the_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, ClientSettings("SSL", tls=Tls(verify_hostname=False)))
         assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
@@ -211,7 +215,7 @@ async def test_an_untrusted_certificate_is_reported(tls_server: ssl.SSLContext) 
         )
 
 
-async def test_connecting_to_a_tls_port_without_tls_is_explained(tls_server: ssl.SSLContext) -> None:
+async def test_the_error_says_that_the_port_requires_tls(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         address = fake[1].address
         message = await reason(address)
@@ -220,7 +224,7 @@ async def test_connecting_to_a_tls_port_without_tls_is_explained(tls_server: ssl
         )
 
 
-async def test_connecting_to_a_plain_text_port_with_tls_is_explained() -> None:
+async def test_the_error_says_that_the_port_uses_plain_text() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         message = await reason(address, TLS)
@@ -229,7 +233,7 @@ async def test_connecting_to_a_plain_text_port_with_tls_is_explained() -> None:
 
 @pytest.fixture
 def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `other.example` resolve to two addresses."""
+    """Make `other.example` resolve to two addresses: 127.0.0.2, then 127.0.0.1."""
     real = socket.getaddrinfo
 
     def resolve(host: str | bytes | None, port: int, *args: int, **more: int) -> list[object]:
@@ -240,11 +244,10 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """The first address does not respond, so the second one is used.
-
-    The certificate is checked for the host name, not for the IP address.
-    """
+async def test_the_next_ip_address_is_tried_if_the_first_does_not_respond(
+    certificate: Path, tls_server: ssl.SSLContext
+) -> None:
+    """The host name has two IP addresses. The certificate is checked for the host name, not for the IP address."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
     async with (
         cluster(1, tls=tls_server) as fake,
@@ -255,7 +258,7 @@ async def test_all_addresses_of_a_host_are_tried(certificate: Path, tls_server: 
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
+async def test_a_refused_login_is_not_repeated_at_the_next_ip_address() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -271,8 +274,10 @@ async def test_a_refused_login_is_not_repeated_at_the_next_address() -> None:
     assert len(tries) == 1
 
 
-async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tls_server: ssl.SSLContext) -> None:
-    """`Transport.close` aborts the connection; otherwise asyncio would wait 30 s for the other side to close it."""
+async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
+    certificate: Path, tls_server: ssl.SSLContext
+) -> None:
+    """`Transport.close` aborts the connection; otherwise asyncio would wait 30 s for the broker to close it."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, settings)
@@ -284,7 +289,12 @@ async def test_closing_does_not_wait_for_a_silent_tls_peer(certificate: Path, tl
 
 
 def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0) -> Talk:
-    """Return a handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1)."""
+    """Return a handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1).
+
+    Args:
+        offered: SASL mechanisms in the response to SaslHandshake.
+        code, login_code: error codes in the responses to SaslHandshake and SaslAuthenticate.
+    """
 
     def text(word: str) -> bytes:
         return len(word).to_bytes(2, "big") + word.encode()
@@ -309,7 +319,7 @@ def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: in
     return talk
 
 
-async def test_the_error_lists_the_sasl_mechanisms_of_the_broker() -> None:
+async def test_the_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> None:
     for code in (0, 33):
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             message = await reason(address, LOGIN)
@@ -318,18 +328,18 @@ async def test_the_error_lists_the_sasl_mechanisms_of_the_broker() -> None:
                 assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
-async def test_the_error_for_a_refused_password_names_the_user() -> None:
+async def test_the_error_for_a_refused_login_names_the_user() -> None:
     async with server(sasl(login_code=58)) as address:
         assert await reason(address, LOGIN) == (
             f"{address} refused the login as 'alice': check user name and password in sasl.jaas.config"
         )
 
 
-async def test_a_login_at_a_listener_without_sasl_is_explained() -> None:
+async def test_the_error_says_that_the_listener_does_not_use_sasl() -> None:
     async with server(sasl(code=34)) as address:
         assert "does not use SASL, but a login is configured: use the SASL port" in await reason(address, LOGIN)
 
 
-async def test_an_unusual_login_error_is_reported_with_its_code() -> None:
+async def test_an_unexpected_login_error_is_reported_with_its_name_and_code() -> None:
     async with server(sasl(login_code=44)) as address:
         assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"

@@ -37,19 +37,19 @@ def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def advertise(fake: FakeCluster, host: str, port: int) -> None:
-    """Let all brokers report that broker 2 has this address."""
+    """Make all brokers report this address as the address of broker 2."""
     fake.hosts[2] = (host, port)
 
 
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
-    """List all groups. Return the group ids, and `(broker, name, message)` of each fault."""
+    """List all groups. Return the group ids, and `(broker, name, message)` of each broker error."""
     async with Pool([fake[1].address], options=QUICK) as pool:
         answer = await KafkaGroupAdmin(pool).list_groups(timeout=5)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]
 
 
 @pytest.mark.parametrize("host", INVALID_HOSTS)
-async def test_an_invalid_host_affects_only_its_own_broker(host: str) -> None:
+async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_host(host: str) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, 9092)
         groups, faults = await listed(fake)
@@ -59,7 +59,7 @@ async def test_an_invalid_host_affects_only_its_own_broker(host: str) -> None:
 
 @pytest.mark.parametrize("port", [-(2**31), -1, 0, 65536, 2**31 - 1])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_an_invalid_port_affects_only_its_own_broker(host: str, port: int) -> None:
+async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_port(host: str, port: int) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, port)
         groups, faults = await listed(fake)
@@ -73,10 +73,10 @@ async def test_an_invalid_port_affects_only_its_own_broker(host: str, port: int)
 @given(host=hosts, port=int32s, rack=st.none() | st.text(max_size=50), node=int32s, controller=int32s,
        cluster_id=st.none() | st.text(max_size=50))  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_any_metadata_leaves_the_other_brokers_readable(
+async def test_groups_of_other_brokers_are_listed_if_one_has_random_metadata(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
-    """A damaged or malicious broker may send metadata with any text and any number."""
+    """A damaged or malicious broker may send metadata with any text and any integer."""
 
     def metadata(request: Request) -> dict[str, Any]:
         answer = fake[1].metadata(request)

@@ -1,4 +1,4 @@
-"""Tests of importing a module of a package without running the `__init__` of the package."""
+"""Tests of `lazy_package`, which imports modules of a package without running the `__init__` of the package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Return the output of a program that runs in a new process."""
+    """Run `FIRST`, which imports a module of aiokafka lazily, and then `code` in a new process; return the output."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 
@@ -33,21 +33,21 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_importing_the_package_after_the_block_runs_its_init(code: str) -> None:
+def test_importing_the_package_after_the_lazy_block_runs_its_init(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_modules_imported_in_the_block_are_not_loaded_again() -> None:
+def test_modules_imported_in_the_lazy_block_are_not_loaded_again() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
 
-def test_reading_a_missing_attribute_raises_attribute_error() -> None:
+def test_a_lazy_package_has_no_attribute_that_its_init_does_not_define() -> None:
     code = "import aiokafka\nprint(hasattr(aiokafka, 'nonsense'), 'aiokafka.consumer' in sys.modules)"
     assert run(code) == "False True\n"
 
 
-def test_a_loaded_package_is_not_changed() -> None:
+def test_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -56,7 +56,7 @@ def test_a_loaded_package_is_not_changed() -> None:
     assert type(aiokafka) is before
 
 
-def test_a_package_that_is_not_installed_is_ignored() -> None:
+def test_lazy_package_ignores_a_package_that_is_not_installed() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules

@@ -43,14 +43,15 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_coordinators_of_listed_groups_are_not_looked_up() -> None:
+async def test_find_coordinators_sends_no_request_for_learned_coordinators() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=5)
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_old_brokers_get_one_lookup_request_per_group() -> None:
+async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
+    """FindCoordinator accepts several groups since version 4 (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
         found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=5)
@@ -62,7 +63,8 @@ async def test_old_brokers_get_one_lookup_request_per_group() -> None:
         ]
 
 
-async def test_the_lookup_is_repeated_while_a_coordinator_moves_or_loads() -> None:
+async def test_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
+    """The coordinator moves or loads its groups. An authorization error is final."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
@@ -82,7 +84,7 @@ async def test_the_lookup_is_repeated_while_a_coordinator_moves_or_loads() -> No
         ]
 
 
-async def test_a_group_without_coordinator_at_the_deadline_has_an_error() -> None:
+async def test_a_group_without_a_coordinator_at_the_deadline_has_an_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 1000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=0.1)
@@ -91,7 +93,7 @@ async def test_a_group_without_coordinator_at_the_deadline_has_an_error() -> Non
         assert found.errors["stuck-group"].code == 15
 
 
-async def test_a_lookup_asks_another_broker_if_one_is_silent() -> None:
+async def test_a_coordinator_lookup_asks_another_broker_if_one_is_silent() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
             await pool.call(node, LIST_GROUPS, {}, timeout=5)
@@ -101,7 +103,7 @@ async def test_a_lookup_asks_another_broker_if_one_is_silent() -> None:
             assert found.nodes == {f"g{number}": 1}
 
 
-async def test_each_group_has_an_error_if_no_broker_answers() -> None:
+async def test_coordinator_lookup_has_an_error_per_group_if_no_broker_responds() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
@@ -111,7 +113,7 @@ async def test_each_group_has_an_error_if_no_broker_answers() -> None:
         assert set(found.errors) == {"group-a", "group-b"}
 
 
-async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
+async def test_lookups_raise_unreachable_error_if_no_broker_was_ever_reached() -> None:
     async with cluster(1) as fake:
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
@@ -121,7 +123,7 @@ async def test_a_lookup_raises_if_the_cluster_was_never_reached() -> None:
             await pool.find_leaders(["topic"], timeout=5)
 
 
-async def test_rebootstrap_clears_caches_and_asks_bootstrap_servers() -> None:
+async def test_the_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other-group"], 1)
         fake.group_codes = {"group": [129]}
@@ -148,7 +150,11 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_leaders_are_looked_up_after_failures_with_growing_pauses() -> None:
+async def test_leader_failed_uncaches_topics_after_pauses_that_grow() -> None:
+    """Only topics in which the failed broker leads a partition are removed from the cache.
+
+    A response from the broker resets the pause.
+    """
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic-a": {0: 1, 1: 2}, "topic-b": {0: 1}}
         await pool.find_leaders(["topic-a", "topic-b"], timeout=5)
@@ -167,7 +173,7 @@ async def test_leaders_are_looked_up_after_failures_with_growing_pauses() -> Non
         assert pool.leader_failed(2)
 
 
-async def test_missing_leaders_have_an_error_code_and_are_not_cached() -> None:
+async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"half-led-topic": {0: 1, 1: -1}}
         leaders = await pool.find_leaders(["half-led-topic", "deleted-topic"], timeout=5)
@@ -179,7 +185,7 @@ async def test_missing_leaders_have_an_error_code_and_are_not_cached() -> None:
         assert leaders.errors == {}
 
 
-async def test_no_request_is_sent_that_could_create_a_topic() -> None:
+async def test_find_leaders_sends_no_request_that_could_create_a_topic() -> None:
     """Metadata before v4 creates missing topics if the broker is configured to do so."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
@@ -188,7 +194,7 @@ async def test_no_request_is_sent_that_could_create_a_topic() -> None:
         assert all(request.fields["Topics"] == [] for request in fake[1].requests(METADATA.key))
 
 
-async def test_many_concurrent_lookups_succeed() -> None:
+async def test_fifty_concurrent_coordinator_lookups_succeed() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         answers = await asyncio.gather(*(pool.find_coordinators([f"g{n}"], timeout=5) for n in range(50)))
         assert [list(found.nodes) for found in answers] == [[f"g{n}"] for n in range(50)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_decoded_response() -> None:
+async def test_a_call_returns_the_decoded_response_with_broker_version_and_time() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -46,7 +46,7 @@ async def test_a_call_returns_the_decoded_response() -> None:
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_connection_to_the_bootstrap_server_is_reused() -> None:
+async def test_the_connection_to_the_bootstrap_server_is_reused_for_bulk_calls() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -56,8 +56,8 @@ async def test_the_connection_to_the_bootstrap_server_is_reused() -> None:
         assert len(fake[1].requests(METADATA.key)) == 1
 
 
-async def test_versions_are_negotiated_per_broker() -> None:
-    """This is the situation during an upgrade, when one broker is older than the other."""
+async def test_api_versions_are_negotiated_per_broker() -> None:
+    """During an upgrade, one broker may be older than the other."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -81,7 +81,7 @@ async def test_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_requests_to_old_brokers_use_versions_they_support() -> None:
+async def test_api_versions_is_sent_again_in_a_version_the_broker_supports() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)
@@ -103,14 +103,14 @@ def _answer(answer: Response) -> dict[str, Any]:
     return answer
 
 
-async def test_a_bootstrap_server_without_port_is_a_config_error() -> None:
+async def test_invalid_or_missing_bootstrap_servers_raise_config_error() -> None:
     for seeds in (["kafka"], ["::1:9092"], ["a:b"], []):
         with pytest.raises(ConfigError):
             Pool(seeds)
 
 
-async def test_calls_on_one_lane_do_not_delay_the_other() -> None:
-    """A call on the UI lane succeeds while the calls on the bulk lane have no response yet."""
+async def test_slow_calls_on_the_bulk_lane_do_not_delay_the_ui_lane() -> None:
+    """Lanes are the two connections to each broker."""
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:
@@ -129,7 +129,7 @@ async def test_calls_on_one_lane_do_not_delay_the_other() -> None:
 
 
 @pytest.mark.parametrize(("lane", "limit"), [(Lane.BULK, 2), (Lane.UI, 4)])
-async def test_requests_in_flight_are_limited_per_lane(lane: Lane, limit: int) -> None:
+async def test_the_number_of_requests_in_flight_is_limited_per_lane(lane: Lane, limit: int) -> None:
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:
@@ -152,7 +152,7 @@ async def test_requests_in_flight_are_limited_per_lane(lane: Lane, limit: int) -
         assert len(fake[1].requests(LIST_GROUPS.key)) == 9
 
 
-async def test_the_error_for_a_missed_deadline_names_the_step() -> None:
+async def test_deadline_error_says_whether_the_request_was_sent() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=replace(QUICK, stall=60)) as pool:
         await pool.version(1, LIST_GROUPS, timeout=5)
         fake[1].on[LIST_GROUPS.key] = always(None)
@@ -191,7 +191,7 @@ async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_silent_connection_is_replaced_after_a_missed_deadline() -> None:
+async def test_a_connection_without_responses_is_replaced_after_a_missed_deadline() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -236,7 +236,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
 
 
 async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
-    """A broker may close an idle connection just when the next request is sent. The caller must not notice this."""
+    """A broker may close an idle connection just when the next request is sent. The call must not fail."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -251,7 +251,7 @@ async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None
         assert fake[1].connections == 2
 
 
-async def test_a_delete_request_is_never_repeated() -> None:
+async def test_a_delete_request_is_not_repeated_after_a_lost_connection() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -285,7 +285,7 @@ async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
             assert link.connections == 0, "no attempt is allowed during the backoff"
 
 
-async def test_calls_do_not_wait_long_for_a_second_connection_attempt() -> None:
+async def test_calls_wait_only_briefly_for_a_second_connection_attempt() -> None:
     """After a failure, calls fail soon while the next connection attempt hangs.
 
     Once this attempt succeeds, calls succeed too.
@@ -315,7 +315,7 @@ async def test_calls_do_not_wait_long_for_a_second_connection_attempt() -> None:
         assert await call_until_answered(pool, node=2)
 
 
-async def test_a_restarted_broker_is_called_again() -> None:
+async def test_calls_to_a_restarted_broker_succeed_again() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
         await fake[1].stop()
@@ -325,7 +325,7 @@ async def test_a_restarted_broker_is_called_again() -> None:
         assert await call_until_answered(pool)
 
 
-async def test_the_next_request_waits_for_the_throttle_time() -> None:
+async def test_the_next_request_is_sent_after_the_throttle_time() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 150})
@@ -365,7 +365,7 @@ async def test_a_damaged_response_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_cut_within_a_response_is_reported() -> None:
+async def test_a_connection_cut_within_a_response_raises_disconnected_error() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -382,7 +382,7 @@ async def test_the_error_for_an_unknown_broker_names_the_broker() -> None:
             await pool.call(9, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_client_id_and_request_timeout_are_taken_from_properties() -> None:
+async def test_client_id_and_request_timeout_are_taken_from_client_settings() -> None:
     settings = ClientSettings(client_id="ops", request_timeout=0.02)
     async with cluster(1) as fake, Pool(fake.seeds, settings, options=QUICK) as pool:
         await pool.metadata(timeout=5)
@@ -393,8 +393,8 @@ async def test_client_id_and_request_timeout_are_taken_from_properties() -> None
         assert {request.client_id for request in fake[1].received} == {"ops"}
 
 
-async def test_two_brokers_may_advertise_the_same_address() -> None:
-    """This happens if advertised.listeners is wrong or a port is forwarded. It must not break the pool."""
+async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> None:
+    """This happens if advertised.listeners is wrong or a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=5)).brokers) == 2
@@ -403,7 +403,7 @@ async def test_two_brokers_may_advertise_the_same_address() -> None:
             await pool.metadata(timeout=5, refresh=True)
 
 
-async def test_closing_during_the_bootstrap_fails_the_call() -> None:
+async def test_closing_the_pool_during_the_bootstrap_fails_the_waiting_call() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
@@ -414,7 +414,7 @@ async def test_closing_during_the_bootstrap_fails_the_call() -> None:
             await looking
 
 
-async def test_leaving_the_context_closes_all_connections() -> None:
+async def test_closing_the_pool_closes_all_connections_and_fails_all_calls() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)
@@ -436,7 +436,7 @@ async def test_leaving_the_context_closes_all_connections() -> None:
     assert not others
 
 
-async def test_closing_cancels_a_connection_attempt() -> None:
+async def test_closing_the_pool_cancels_a_running_connection_attempt() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[2] = ("127.0.0.1", link.port)
         link.black_hole()

@@ -1,4 +1,4 @@
-"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must not contain secrets."""
+"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must contain no secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request
 
 
-def test_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
+def test_create_conn_of_aiokafka_accepts_the_arguments_of_kgtui() -> None:
     arguments = {
         "client_id",
         "request_timeout_ms",
@@ -44,8 +44,8 @@ def test_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
     assert "create_conn" in conn.__all__
 
 
-async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
-    """aiokafka uses exactly the members of a request that the docstring of `kgtui.client.transport` lists."""
+async def test_aiokafka_uses_only_the_documented_attributes_of_a_request() -> None:
+    """The docstring of `kgtui.client.transport` lists these attributes. Another aiokafka version might use more."""
     used: list[str] = []
 
     class Bare:
@@ -86,7 +86,7 @@ async def test_aiokafka_uses_only_five_members_of_a_request() -> None:
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_a_request_is_encoded_and_its_response_returned() -> None:
+def test_exchange_encodes_its_request_and_returns_the_response_body() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -97,14 +97,14 @@ def test_a_request_is_encoded_and_its_response_returned() -> None:
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_api_versions_responses_have_no_tags_in_their_header() -> None:
+def test_exchange_reads_api_versions_responses_with_a_header_without_tags() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
     assert exchange.decode(frame) == b"answer"
 
 
-async def test_a_broken_connection_raises_and_stays_closed() -> None:
+async def test_sending_on_a_closed_connection_raises_disconnected_error() -> None:
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         connection = await dialler.dial(split_address(fake[1].address), timeout=5)
@@ -146,7 +146,7 @@ async def test_the_response_to_a_cancelled_request_is_ignored() -> None:
         await dialler.close()
 
 
-async def test_closing_waits_until_all_sockets_are_closed() -> None:
+async def test_closing_the_transport_waits_until_all_sockets_are_closed() -> None:
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         connections = [await dialler.dial(split_address(fake[1].address), timeout=5) for _ in range(3)]
@@ -158,7 +158,7 @@ async def test_closing_waits_until_all_sockets_are_closed() -> None:
 
 @pytest.fixture
 def everything_logged() -> Any:
-    """Set all loggers to DEBUG, as a careless program might."""
+    """Set the root logger and the loggers of aiokafka and asyncio to DEBUG, as a careless program might."""
     names = ("", "aiokafka", "aiokafka.conn", "asyncio")
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -169,8 +169,8 @@ def everything_logged() -> Any:
 
 
 @pytest.mark.usefixtures("everything_logged")
-async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """At DEBUG, aiokafka would log every request, including the bytes of a login."""
+async def test_the_debug_messages_of_aiokafka_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """They contain whole requests, including logins."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         await dialler.dial(split_address(fake[1].address), timeout=5)
@@ -181,7 +181,7 @@ async def test_requests_are_never_logged(caplog: pytest.LogCaptureFixture) -> No
     assert [record.name for record in caplog.records if record.name == "aiokafka.conn"] == ["aiokafka.conn"]
 
 
-def test_aiokafka_prints_nothing_if_logging_is_not_configured() -> None:
+def test_aiokafka_prints_nothing_if_the_program_configures_no_logging() -> None:
     code = (
         "import logging, kgtui.client.transport\n"
         "logging.getLogger('aiokafka.conn').error('noise')\n"
@@ -197,7 +197,7 @@ def test_importing_the_pool_does_not_load_aiokafka() -> None:
     assert done.stdout.strip() == "False"
 
 
-async def test_connecting_to_a_broker_that_never_answers_times_out() -> None:
+async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
     async with cluster(1) as fake:
         fake[1].on[API_VERSIONS.key] = always(None)
         dialler = Transport(PLAINTEXT, "me")
@@ -207,7 +207,7 @@ async def test_connecting_to_a_broker_that_never_answers_times_out() -> None:
         await dialler.close()
 
 
-async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_repr_of_the_password_passed_to_aiokafka_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The password must not appear when a traceback is printed with its local variables."""
     given: dict[str, Any] = {}
 
@@ -228,13 +228,14 @@ async def test_the_password_given_to_aiokafka_is_masked(monkeypatch: pytest.Monk
     )
 
 
-def test_aiokafka_creates_the_protocol_that_limits_responses() -> None:
+def test_aiokafka_still_has_the_code_that_limited_protocol_relies_on() -> None:
+    """`LimitedProtocol` replaces `AIOKafkaProtocol` by its name, and aiokafka reads responses with `readexactly`."""
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
 
 
 @pytest.mark.parametrize("announced", [2**31 - 1, 100_000_001, -(2**31)])
-async def test_a_response_above_the_limit_is_not_read(announced: int) -> None:
+async def test_a_response_that_announces_a_size_above_the_limit_is_not_read(announced: int) -> None:
     received = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -259,7 +260,7 @@ async def test_a_response_above_the_limit_is_not_read(announced: int) -> None:
     assert received < 10_000_000
 
 
-async def test_the_maximum_response_size_can_be_set() -> None:
+async def test_receive_message_max_bytes_sets_the_maximum_response_size() -> None:
     settings = from_properties({"receive.message.max.bytes": "1000"})
     assert settings.warnings == ()
     async with cluster(1) as fake, Pool(fake.seeds, settings) as pool:
