@@ -172,7 +172,10 @@ def _harmless(value: str) -> str:
 
 
 def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
-    """Cut a string that `plain` has returned to `width` cells, with an ellipsis at the end or in the middle."""
+    """Cut a string to `width` cells, with an ellipsis at the end or in the middle.
+
+    The string must be a result of `plain`.
+    """
     if width <= 0:
         return ""
     if len(shown) <= width and shown.isascii():
@@ -203,7 +206,7 @@ def _tail(shown: str, width: int) -> str:
 
 
 def pad(shown: str, width: int, *, right: bool = False) -> str:
-    """Cut a string that `plain` has returned, or fill it with blanks, to exactly `width` cells.
+    """Cut a string, or fill it with blanks, to exactly `width` cells. The string must be a result of `plain`.
 
     With `right`, the blanks are added on the left, so that the string is aligned to the right.
     """
@@ -340,7 +343,7 @@ def day_minutes(at: float) -> str:
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
-# Marks and color roles of group states
+# Functions that return the marks and color roles of group states
 
 
 def state_mark(state: str | None) -> str:

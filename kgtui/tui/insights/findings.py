@@ -83,7 +83,7 @@ def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[s
     return bool(groups) and all(group in marked for group in groups)
 
 
-# The columns of the table of findings
+# Columns of the table of findings
 
 
 def _lasted(row: FindingRow) -> str | None:
@@ -114,7 +114,7 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
 )  # fmt: skip
 
 
-# The description of one finding in sentences
+# Functions that describe a finding in sentences
 
 
 def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLine]:
@@ -221,7 +221,7 @@ The value is large, because some tables contain only whole days.
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary: number of findings per severity, age of the data, and age of the tables."""
+    """Return the parts of the summary: findings per severity, age of the newest data, and age of the oldest table."""
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count

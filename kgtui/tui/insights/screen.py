@@ -106,7 +106,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The box covers it.
+    # BLANK makes Textual draw the background as one plain color, which is fast. The user does not see it, because the
+    # box covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -161,7 +162,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="evidence", classes="part"):
                 yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
 
-    # The widgets of the screen
+    # Properties that return the widgets of the screen
 
     @property
     def findings(self) -> FindingTable:

@@ -169,7 +169,7 @@ class HistoryPane(Pane):
         super()._set_placeholder(content)
         self.table.set_placeholder(content or self._placeholder)
 
-    # Reading the timeline and drawing the plots
+    # Methods that read the timeline and draw the plots
 
     def _request(self) -> HistoryPlotRequest | None:
         group = self.group

@@ -149,7 +149,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable this pane's Escape while the filter line is closed, so that the app handles the key."""
+        """Disable the pane's Escape key while the filter line is closed, so that the app handles the key."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

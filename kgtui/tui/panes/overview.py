@@ -153,7 +153,7 @@ def overview_sections(
     Args:
         offset_summary: totals of the group's offsets; None if the offsets have not been read.
         command_config: path of the client properties file, which is part of the Kafka command in the pane.
-        series: lag samples of all groups. The trend is computed from them until the health monitor reports a trend.
+        series: lag samples of all groups. The trend is computed from them until the snapshot contains a trend.
         placeholder: text that is shown until the group has been described.
     """
     # Imported inside the function, so that the first frame does not wait for the import.

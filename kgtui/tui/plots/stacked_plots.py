@@ -110,7 +110,7 @@ def _count(value: float | None) -> str:
     return text.marks().unknown if value is None else text.short(round(value))
 
 
-# The plots of lag and rates
+# Functions that draw the plots of lag and rates
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
@@ -186,7 +186,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
     )
 
 
-# The plots of states and changes
+# Functions that draw the plots of states and changes
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
@@ -241,7 +241,7 @@ def _join_marks(marks: Sequence[tuple[str, str]]) -> PaneLine:
     )
 
 
-# The time axis
+# Functions that draw the time axis
 
 
 def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:

@@ -182,7 +182,7 @@ class ClusterScreen(Screen[None]):
             self.group = self.group_tree.group
             self.update_monitor()
 
-    # The widgets of the screen
+    # Properties that return the widgets of the screen
 
     @property
     def group_tree(self) -> GroupTree:

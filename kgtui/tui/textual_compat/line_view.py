@@ -85,7 +85,7 @@ class LineView(StyleCache, ScrollView):
         super().notify_style_update()
         self._line_cache.clear()
 
-    # The cache of rendered lines
+    # Methods that use the cache of rendered lines
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the lines in these regions again. If no region is given, draw all lines again."""
@@ -121,7 +121,7 @@ class LineView(StyleCache, ScrollView):
         """Move the cached lines up by `lines` after the view was scrolled; a negative number moves them down."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
-    # The scroll position and the scroll bar
+    # Methods that set the scroll position and draw the scroll bar
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """After the view was scrolled, move the cached lines and draw the lines that have become visible."""

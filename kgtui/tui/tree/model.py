@@ -73,7 +73,7 @@ class TreeModel:
         self._lags: dict[str, tuple[Reading[GroupOffsets], LagTotal]] = {}
         self.layout = self._lay_out()
 
-    # Which nodes are open
+    # Methods that open and close nodes
 
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
@@ -123,7 +123,7 @@ class TreeModel:
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
-    # The rows and their order
+    # Methods that compute the rows and their order
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Replace the nodes of the tree, and lay out the rows.
@@ -174,7 +174,7 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # The cursor, and the row to which it moves when its group moves to another node or is deleted
+    # Methods that move the cursor, also when its group moves to another node or is deleted
 
     @property
     def group(self) -> str | None:
@@ -255,7 +255,7 @@ class TreeModel:
                 return row
         return None
 
-    # The values in the row of a group
+    # Methods that collect the values in the row of a group
 
     def group_row(self, group: str) -> TreeRow:
         """Return the values in the row of a group. Each value is from the most recent read that returned it."""
@@ -286,7 +286,7 @@ class TreeModel:
             kept = self._lags[group] = (reading, total(lags(reading.value)))
         return kept[1]
 
-    # Groups that the user has marked
+    # Methods that mark groups
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
         """Return the groups that are marked together with a row: the group in the row, or all groups under the node."""

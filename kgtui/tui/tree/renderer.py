@@ -49,7 +49,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     | `group-tree--leaf` | The name of a group. |
     | `group-tree--lag`, `--muted`, `--stale` | A number above zero, a zero or unknown number, and old data. |
     | `group-tree--mark` | The sign in front of a group that the user has marked. |
-    | `group-tree--kg-…` | The signs for states, verdicts and errors. |
+    | `group-tree--kg-…` | The signs for states, health verdicts and errors. |
     """
 
     DEFAULT_CSS = """
@@ -100,7 +100,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Width of a row in terminal cells, without the scroll bar."""
         return self._columns
 
-    # Scrolling, which redraws only the lines that change
+    # Methods that scroll, and redraw only the lines that change
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return which row must not move on the screen while rows above or below it are added or removed.
@@ -169,7 +169,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         if await run_binding(self.app, event.key):
             event.stop()
 
-    # Drawing the visible lines
+    # Methods that draw the visible lines
 
     def render_line(self, y: int) -> Strip:
         """Render line `y` of the widget, without the column of the scroll bar.

@@ -66,8 +66,9 @@ class TreeRow:
 def column_widths(width: int) -> TreeColumns:
     """Return the widths of the columns. The name column takes the width that the other columns leave free.
 
-    In a narrow tree, the age column is left out first, then the verdict, the count and the lag. Without the verdict
-    column, a sign in front of the group's name still shows the verdict. One blank stays free at each end of the line.
+    In a narrow tree, the age column is left out first, then the health verdict, the count and the lag. Without the
+    verdict column, a sign in front of the group's name still shows the verdict. One blank stays free at each end of the
+    line.
     """
     room = width - 2
     lag = LAG_WIDTH if room - LAG_WIDTH >= _NARROWEST_NAME - 6 else 0
@@ -93,7 +94,14 @@ def heading_line(width: int, grouping: str, sort: str, descending: bool) -> Tree
 def node_line(
     node: Node, nodes: TreeNodes, total: NodeTotal | None, width: int, *, opened: bool, cursor: bool
 ) -> TreeLine:
-    """Return the row of a node: its name, its number of groups, and their total lag."""
+    """Return the row of a node: its name, its number of groups, and their total lag.
+
+    Args:
+        total: total lag of the groups; None if it has not been computed yet.
+        width: width of the tree in terminal cells.
+        opened: whether the node is open.
+        cursor: whether the cursor is on this row.
+    """
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * node.depth
@@ -117,7 +125,13 @@ def node_line(
 
 
 def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: sign, state, name, verdict, number of members, lag and age."""
+    """Return the row of a group: sign, state, name, health verdict, number of members, lag and age of the data.
+
+    Args:
+        depth: depth of the group's node, which sets the indentation.
+        width: width of the tree in terminal cells.
+        cursor: whether the cursor is on this row.
+    """
     wide = column_widths(width)
     marks = text.marks()
     indent = "  " * depth
@@ -157,7 +171,8 @@ def coarse_age(seconds: float | None) -> str:
 def _flag(row: TreeRow) -> tuple[str, str]:
     """Return the sign in front of a group, which is one terminal cell wide.
 
-    The sign shows only the first of these that applies: the group is marked, has an error, or has a verdict.
+    The sign shows only the first of these that applies: the group is marked, some of its data could not be read, or its
+    health verdict is `ERR` or `WARN`.
     """
     marks = text.marks()
     if row.marked:

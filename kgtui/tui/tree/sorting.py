@@ -22,8 +22,8 @@ _UNKNOWN = 1 << 62
 def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
     """Merge sorted lists of group ids into one sorted list, and return it.
 
-    This generator yields after each slice. A slice is a range of the alphabet: the ids of all lists that are in this
-    range are merged.
+    This generator yields after each slice. In each slice, it merges the ids of all lists that are in one range of the
+    alphabet.
     """
     if len(parts) == 1:
         return parts[0]

@@ -123,7 +123,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._layout_due.set()
         self.post_message(self.SettingsChanged())
 
-    # Laying out the rows in a background worker
+    # Methods that lay out the rows in a background worker
 
     async def _keep_layout_current(self) -> None:
         while True:
@@ -173,7 +173,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._totals_due = monotonic() + len(model.snapshot.groups) / GROUPS_SUMMED_PER_SECOND
             self.refresh_changed()
 
-    # Moving the cursor
+    # Methods that move the cursor
 
     def move(self, rows: int) -> None:
         """Move the cursor by a number of rows."""
@@ -271,7 +271,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move_to(row)
         return True
 
-    # Marking groups
+    # Methods that mark groups
 
     def mark(self) -> None:
         """Mark or unmark the group under the cursor and move down. On a node, mark or unmark all its groups instead."""
@@ -306,7 +306,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         if "marked:" in self._query.describe():
             self._layout_due.set()
 
-    # Clicks with the mouse
+    # Methods that handle clicks
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row. A click opens or closes a node; a double click shows a group's panes."""

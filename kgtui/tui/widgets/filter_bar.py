@@ -121,8 +121,8 @@ class FilterBar(Vertical):
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
         """Update the note beside the filter.
 
-        The note says which preset the filter is, if any, whether only groups with problems are shown, and how many
-        groups have been searched, if the filter needs data that has not been read for all groups yet.
+        The note names the preset that equals the filter, and says whether only groups with problems are shown. If the
+        filter needs data that has not been read for all groups yet, the note says how many groups have been searched.
 
         Args:
             searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as

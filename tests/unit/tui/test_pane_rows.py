@@ -72,7 +72,7 @@ def test_safe_text_is_not_escaped_twice() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
-def test_wrapped_lines_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
+def test_wrapped_cells_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
     lines = wrap_cells([Cell(text) for text in texts], width)
     for line in lines:
         assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
@@ -343,7 +343,7 @@ def test_pane_with_current_data_has_no_notice() -> None:
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
 
-def test_notice_of_old_data_shows_age_and_reason() -> None:
+def test_pane_notice_about_old_data_shows_its_age_and_the_reason() -> None:
     snapshot = data.example_snapshot()
     (line, advice) = reading_notices(snapshot, "stale.group", snapshot.details)
     text = "".join(cell.text for cell in line)

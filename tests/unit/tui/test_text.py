@@ -1,4 +1,4 @@
-"""Tests of text for the screen: no control characters, the right width, and different texts for 0 and unknown."""
+"""Tests of formatted text: no control characters, the right width, and different texts for 0 and unknown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fixed_settings() -> Iterator[text.DisplaySettings]:
 
 
 @given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
-def test_plain_escapes_control_characters_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
+def test_plain_text_has_no_control_characters_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
     shown = text.plain(value, width, cut=cut)
     assert cell_len(shown) <= width
     assert "\x1b" not in shown

@@ -84,7 +84,7 @@ def test_strip_shorter_than_the_cut_positions_is_freed_without_gc() -> None:
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
 
 
-def test_patched_strip_divide_returns_the_same_parts_as_textuals() -> None:
+def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
     strip = Strip([Segment("pay"), Segment("ments")])
     cuts: tuple[list[int], ...] = ([8], [3, 8], [2, 5], [4], [8, 12], [])
     before = [[part.text for part in rendering._textual_divide(strip, some)] for some in cuts]
