@@ -44,7 +44,7 @@ class Challenge:
         return typed in self.accepted
 
     def met_again(self, typed: str) -> bool:
-        """Return whether the typed second word is correct, or no second word is required."""
+        """Return True if the typed second word is correct, or if no second word is required."""
         return self.second_word is None or typed == self.second_word
 
 

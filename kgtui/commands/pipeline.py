@@ -194,7 +194,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     return pending.days
 
 
-# -- __consumer_offsets ----------------------------------------------------------------------------------------------
+# -- reading the partitions and log bounds of __consumer_offsets -----------------------------------------------------
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:

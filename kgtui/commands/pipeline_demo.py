@@ -138,7 +138,7 @@ def _print_findings(lake: str) -> int:
     return report_missing_tables(found)
 
 
-# -- the recorded history --------------------------------------------------------------------------------------------
+# -- simulating and recording the history ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

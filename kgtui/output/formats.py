@@ -109,7 +109,7 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Encode rows as CSV in UTF-8, as in RFC 4180 but with line feeds; None becomes an empty cell.
+    """Encode rows as CSV in UTF-8, as in RFC 4180 but with LF at the end of lines; None becomes an empty cell.
 
     An id that is not UTF-8 is written with its original bytes.
     """

@@ -26,7 +26,7 @@ class Column:
 
 
 def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
-    """Return a column for each field of the catalog."""
+    """Return one table column for each of these fields."""
     return [Column(field.title, number=field.align == "right") for field in fields]
 
 
@@ -34,6 +34,10 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     """Write a table with one line per row, without trailing blanks.
 
     Control characters in cells are escaped. The width of a text is the number of terminal cells that it needs.
+
+    Args:
+        indent: text at the start of each line.
+        header: whether to write a header line with the titles of the columns.
     """
     lines: list[Sequence[str]] = [[column.title for column in columns]] if header else []
     lines += rows

@@ -87,7 +87,7 @@ def test_parsers_of_kgtui_accept_the_commands_in_the_readme(words: list[str]) ->
 
 
 def test_commands_in_the_readme_are_found_and_unknown_options_are_rejected() -> None:
-    """Otherwise, the test above would pass without checking anything."""
+    """Otherwise, the test of the commands in the README could pass without checking any command."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }

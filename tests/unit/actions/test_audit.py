@@ -78,8 +78,10 @@ async def test_next_start_logs_the_deletion_that_a_killed_process_had_sent(
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_logs_failure_if_the_group_still_exists(killed: StateFolder, admin: ScriptedAdmin) -> None:
-    """The delete request never reached the broker. kgtui does not send it again."""
+async def test_next_start_logs_a_failed_deletion_if_the_group_still_exists(
+    killed: StateFolder, admin: ScriptedAdmin
+) -> None:
+    """If the delete request never reached the broker, the group still exists. kgtui does not send the request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
@@ -114,7 +116,7 @@ class OtherCluster(ScriptedAdmin):
 async def test_deletion_that_another_process_still_executes_is_not_checked(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The shared lock shows that another process is still executing its deletion."""
+    """The lock that the other process holds shows that its deletion is not finished."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
@@ -158,7 +160,7 @@ async def test_incomplete_line_in_the_audit_log_does_not_damage_the_next_line(
 
 
 def test_line_that_a_full_disk_cuts_off_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a line cannot be written completely, the earlier lines stay in the log."""
+    """The earlier lines stay in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
     write = os.write
@@ -181,7 +183,7 @@ def _append_many(log: Path, name: int) -> None:
 
 
 def test_several_processes_append_lines_to_the_log_at_the_same_time(tmp_path: Path) -> None:
-    """If several processes write to the log, no line is lost or mixed with another line."""
+    """No line is lost or mixed with another line."""
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append_many, args=(log, name)) for name in range(3)]

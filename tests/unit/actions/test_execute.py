@@ -205,7 +205,7 @@ async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: Script
 async def test_group_whose_coordinator_changed_since_the_plan_is_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A group whose coordinator has changed since the plan is still the same group."""
+    """A group that has moved to another coordinator is still the same group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
@@ -215,7 +215,7 @@ async def test_group_whose_coordinator_changed_since_the_plan_is_deleted(
 async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The request is sent only once. Afterwards, the cluster is asked whether the group still exists."""
+    """The request is not sent again. Instead, kgtui describes the group, which no longer exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 
@@ -323,7 +323,7 @@ async def test_refusal_by_the_broker_names_the_missing_acl_operation(admin: Scri
 
 
 async def test_group_is_refused_if_its_offsets_can_no_longer_be_read(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """If the offsets can no longer be read for the backup, the group is refused."""
+    """The plan could read the offsets, but the later backup cannot, so no delete request is sent."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
@@ -332,8 +332,10 @@ async def test_group_is_refused_if_its_offsets_can_no_longer_be_read(admin: Scri
     assert sends(admin) == []
 
 
-async def test_unwritable_state_folder_refuses_every_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """No delete request is sent if the state folder cannot be written."""
+async def test_every_group_is_refused_if_the_state_folder_cannot_be_written(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """No delete request is sent, because no backup and no intent can be written."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -344,10 +346,10 @@ async def test_unwritable_state_folder_refuses_every_group(admin: ScriptedAdmin,
 
 
 @pytest.mark.parametrize("step", ["write_backup", "write_intent"])
-async def test_full_disk_refuses_the_group(
+async def test_group_is_refused_if_the_disk_is_full(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """If the disk is full, no delete request is sent, and no incomplete backup is left behind."""
+    """No delete request is sent, and no incomplete backup is left behind."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -364,7 +366,7 @@ async def test_full_disk_refuses_the_group(
 async def test_result_says_that_the_outcome_could_not_be_logged(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The group was deleted, but its outcome could not be logged. The result says so."""
+    """The result is still DELETED, because the group was deleted."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -443,8 +445,8 @@ async def test_groups_with_hostile_ids_are_deleted(admin: ScriptedAdmin, folder:
     assert folder.audit.read_bytes().isascii()
 
 
-async def test_empty_plan_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """If the plan has no groups, not even the state folder is created."""
+async def test_executing_a_plan_without_groups_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """Not even the state folder is created."""
     results = await execute(admin, Plan((), 0.0), folder)
     assert results.exit_code == 0
     assert not folder.path.exists()

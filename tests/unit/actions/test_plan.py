@@ -146,7 +146,7 @@ ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIG
 async def test_plan_says_that_the_broker_may_have_hidden_offsets(
     admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, mentioned: bool
 ) -> None:
-    """OffsetFetch silently omits topics that the user may not describe. The loss mentions this possibility."""
+    """OffsetFetch silently omits topics that the user may not describe. The plan mentions that this is possible."""
     admin.add("g", state="Empty", operations=operations, source=source)
     (line,) = (await plan(admin, ["g"])).allowed
     assert any("may not describe" in gap for gap in line.loss.not_restored) == mentioned

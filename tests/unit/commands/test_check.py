@@ -156,7 +156,7 @@ def test_retention_that_cannot_be_read_is_reported_without_failing_the_check(
         (("check", "--filter", "verdict:stop"), 1),
     ],
 )
-def test_exit_code_depends_on_verdicts_options_and_filter(
+def test_exit_code_of_check_depends_on_verdicts_options_and_filter(
     run: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert run(*words).code == code
@@ -182,7 +182,7 @@ def test_only_groups_that_match_the_filter_are_watched(run: Callable[..., Comple
     assert set(watched) == {("stuck",)}
 
 
-def test_verdict_terms_of_the_filter_apply_after_the_watch(run: Callable[..., Completed]) -> None:
+def test_filter_terms_about_the_verdict_are_applied_after_the_watch(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -256,7 +256,9 @@ def test_csv_columns_and_json_keys_have_the_documented_names_and_order(run: Call
     ]  # fmt: skip
 
 
-def test_result_is_partial_if_a_broker_does_not_respond(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_result_of_check_is_partial_if_a_broker_does_not_respond(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
     ran = run("check", "--all", "queue,fine")
     assert ran.code == 1
@@ -289,7 +291,7 @@ def test_group_whose_lag_is_unknown_makes_the_check_fail(
     assert "no verdict where the lag is unknown: forbidden" in ran.err
 
 
-def test_failed_read_does_not_fail_the_check_but_resets_the_trend(
+def test_failed_read_does_not_fail_the_check_but_resets_the_lag_trend(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")

@@ -143,7 +143,9 @@ def test_dry_run_prints_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_other_groups_are_deleted_if_one_is_refused(admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]) -> None:
+def test_if_one_group_is_refused_the_other_groups_are_still_deleted(
+    admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
     assert "Stable with 1 member" in capsys.readouterr().out
@@ -254,7 +256,7 @@ def test_irreversible_deletion_needs_a_second_confirmation(
     assert cli.main([*words, "--irreversible"]) == 0
 
 
-def test_json_is_one_document_with_plan_and_results(
+def test_json_output_of_delete_is_one_document_with_plan_and_results(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3", "--format", "json"]) == 4

@@ -137,7 +137,9 @@ def test_insights_reports_an_unreadable_table_and_exits_with_1(lake: Path, capfd
     assert capfd.readouterr().out.startswith("no findings; tables are missing, so kgtui could not look for: flapping\n")
 
 
-def test_message_without_gold_tables_says_how_to_create_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_says_how_to_create_the_gold_tables_if_the_lake_has_none(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     LakeFolder.of(tmp_path).prepare()
     assert main(["insights", "--lake", str(tmp_path)]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err

@@ -52,7 +52,9 @@ def test_ls_without_options_sends_only_list_requests(run: Callable[..., Complete
     assert set(calls(admin)) == {"list_groups", "cluster"}
 
 
-def test_option_lag_reads_offsets_and_log_ends_once(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
@@ -134,7 +136,7 @@ def test_options_are_accepted_before_and_after_the_command(run: Callable[..., Co
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
 
-def test_json_and_csv_have_the_selected_groups(run: Callable[..., Completed]) -> None:
+def test_json_and_csv_contain_only_the_selected_groups(run: Callable[..., Completed]) -> None:
     found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
     assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
     assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
@@ -163,7 +165,9 @@ def test_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Compl
     assert "127.0.0.1:9092 (1)" in ran.out
 
 
-def test_list_is_partial_if_a_broker_does_not_respond(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_result_of_ls_is_partial_if_a_broker_does_not_respond(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
     ran = run("ls")
     assert ran.code == 1

@@ -43,7 +43,7 @@ def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> st
 
 
 @pytest.mark.parametrize("what", ["run", "watch"])
-def test_folder_that_has_files_but_is_no_lake_is_rejected(
+def test_pipeline_rejects_a_folder_that_has_files_but_is_no_lake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str
 ) -> None:
     (tmp_path / "photos").mkdir()
@@ -51,7 +51,7 @@ def test_folder_that_has_files_but_is_no_lake_is_rejected(
     assert "is not empty and is not a lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
 
 
-def test_lake_of_a_newer_format_version_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pipeline_rejects_a_lake_of_a_newer_format_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
     assert "newer kgtui: its tables have version 99" in error_of(capsys, 2, "run", "--lake", tmp_path)
 
@@ -64,7 +64,7 @@ def test_unreachable_cluster_is_reported_and_no_lake_is_created(
     assert not (tmp_path / "lake").exists()
 
 
-def test_run_with_nothing_to_read_is_rejected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pipeline_run_is_rejected_if_it_has_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """If the command were accepted, a misspelled path would become an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
@@ -93,7 +93,7 @@ def test_bronze_and_silver_tables_are_created_before_spark_is_started(
 
 
 @pytest.mark.parametrize("make", ["file", "below a file"])
-def test_path_that_cannot_be_a_folder_is_reported(
+def test_pipeline_rejects_a_lake_path_at_which_no_folder_can_be_created(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, make: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -109,7 +109,7 @@ def test_lake_that_cannot_be_written_is_reported(
     assert "cannot be written: Permission denied" in error_of(capsys, 2, "watch", "--lake", tmp_path / "lake")
 
 
-def test_lake_of_another_cluster_is_rejected(
+def test_pipeline_rejects_a_lake_that_holds_another_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The rows of a lake do not name their cluster, so rows of two clusters could not be distinguished."""

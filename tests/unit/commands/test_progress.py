@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_terminal_line_is_redrawn_and_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_line_on_a_terminal_is_redrawn_and_finally_erased(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("kgtui.commands.printing.time.monotonic", lambda: now[0])
     out = Terminal()

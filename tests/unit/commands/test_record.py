@@ -109,7 +109,7 @@ def test_record_of_an_unreachable_cluster_creates_no_lake(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_folder_that_has_files_but_is_no_lake_is_rejected(
+def test_record_rejects_a_folder_that_has_files_but_is_no_lake(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").touch()

@@ -76,7 +76,7 @@ def test_report_rejects_wrong_options(
     assert not out.exists()
 
 
-def test_lake_without_gold_tables_is_rejected(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_report_rejects_a_lake_without_gold_tables(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     assert main(["report", str(tmp_path / "lake"), "-o", str(tmp_path / "report.html")]) == 2
     assert "kgtui pipeline run" in capfd.readouterr().err

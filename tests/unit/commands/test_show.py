@@ -37,7 +37,7 @@ def test_each_group_is_shown_once_in_the_given_order(run: Callable[..., Complete
     assert "m-1" in ran.out
 
 
-def test_missing_group_is_reported_and_other_groups_are_shown(run: Callable[..., Completed]) -> None:
+def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[..., Completed]) -> None:
     ran = run("show", "nope", "pay", "--format", "json")
     assert ran.code == 1
     found = json.loads(ran.out)
@@ -46,7 +46,9 @@ def test_missing_group_is_reported_and_other_groups_are_shown(run: Callable[...,
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_group_without_describe_permission_is_reported(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_show_reports_a_group_that_the_user_may_not_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
     ran = run("show", "pay")
     assert (ran.code, ran.out) == (1, "")

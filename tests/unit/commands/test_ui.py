@@ -58,7 +58,7 @@ async def test_without_a_reachable_cluster_the_session_has_the_failed_attempts(m
         assert session.open_demo is not None
 
 
-async def test_command_line_options_override_configured_settings(folder: Path) -> None:
+async def test_command_line_options_override_settings_of_the_configuration_file(folder: Path) -> None:
     (folder / "config.toml").write_text(
         """
         default = "prod"
@@ -146,7 +146,7 @@ CLUSTERS = """
 """
 
 
-async def test_configured_clusters_can_be_opened_while_unreachable(folder: Path) -> None:
+async def test_configured_cluster_is_opened_although_it_is_unreachable(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:

@@ -33,7 +33,7 @@ def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in found["groups"]}
 
 
-def test_json_has_documented_fields() -> None:
+def test_json_has_the_documented_fields() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
     found = json.loads(group_list.as_json(group_list_of(mixed_snapshot(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
