@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 COMMIT_INTERVAL = 5.0
-"""Time between two commits, in seconds. It equals the default of `auto.commit.interval.ms`."""
+"""Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
 """Shortest `delay` that a `Steady` pattern varies from commit to commit, in seconds. A shorter one is constant."""
@@ -158,10 +158,10 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group has stopped committing. Its offsets stay as another pattern has left them at `since`.
+    """The group commits offsets according to another pattern, stops at the time `since`, and never commits again.
 
     Attributes:
-        pattern: the pattern of the commits until `since`.
+        pattern: the commit pattern until `since`.
         since: time at which the group stopped, in seconds since the start of the cluster.
     """
 

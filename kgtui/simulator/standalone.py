@@ -137,7 +137,7 @@ class Control:
     def _parse(self, line: str | bytes) -> tuple[Callable[..., Any], dict[str, Any]]:
         fields = json.loads(line)
         if not isinstance(fields, dict):
-            raise TypeError("a command is a JSON object")
+            raise TypeError("a command must be a JSON object")
         name = fields.pop("do", None)
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:

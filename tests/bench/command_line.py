@@ -94,7 +94,7 @@ def _seconds(run: Callable[[], str], least: int) -> float:
     output = run()
     seconds = time.perf_counter() - started
     if output.count("\n") < least:
-        raise RuntimeError(f"expected {least} lines, but got {output.count(chr(10))}: {output[:500]}")
+        raise RuntimeError(f"expected at least {least} lines, but got {output.count(chr(10))}: {output[:500]}")
     return seconds
 
 
@@ -121,7 +121,7 @@ def _broker(folder: Path) -> Iterator[Cluster]:
 
 
 def _make_groups(broker: Cluster, size: Size) -> None:
-    """Create topics with records, and groups that have commits but no members."""
+    """Create topics with records, and groups that have committed offsets but no members."""
     topics = [f"orders.events.{number:03}" for number in range(size.topics)]
     for topic in topics:
         broker.create_topic(topic, PARTITIONS)

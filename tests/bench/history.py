@@ -1,4 +1,4 @@
-"""Measure the CPU time of recording, and the time to seek in a recording of a large cluster.
+"""Measure the CPU time of recording a large cluster, and the time to seek in the recording.
 
 The cluster has 10,000 groups with 10 partitions each. It is polled every 10 s. Between two polls, a tenth of the groups
 commits.

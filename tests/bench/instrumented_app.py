@@ -68,7 +68,9 @@ class Instruments:
     def install(self) -> None:
         """Replace the methods. Must be called before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
-            raise RuntimeError("import kgtui.tui before Textual: otherwise Textual draws fewer frames/s than for users")
+            raise RuntimeError(
+                "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"
+            )
         kgtui.monitor.Monitor = FixedIntervalMonitor  # type: ignore[misc, assignment]
         self.callbacks.install()
         self._hurry_sweeps()

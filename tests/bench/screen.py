@@ -144,7 +144,7 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
     swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
     yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 150)
     name = f"increase of memory in {size.soak_seconds:.0f} s of keys and polls"
-    yield Figure(name, last - first, "MB", "memory at the beginning", first, 5)
+    yield Figure(name, last - first, "MB", "memory before the keys and polls", first, 5)
     yield Figure(
         f"longest callback during keys and polls, CPU ({stats['worst_name'][:30]})", stats["worst"], "ms", target=20
     )
@@ -202,7 +202,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
     end = time.monotonic() + timeout
     while (value := ui.ask("stats")[statistic]) < least:
         if time.monotonic() > end:
-            raise TimeoutError(f"{statistic} is still {value}; {least:.0f} was expected")
+            raise TimeoutError(f"{statistic} is still {value}; at least {least:.0f} was expected")
         time.sleep(0.25)
 
 

@@ -1,6 +1,6 @@
 """Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster, nothing ever changes, because its clock stands still. In an active cluster, records are written to a
+In an idle cluster, nothing ever changes, because its clock stands still. In an active cluster, producers write to a
 tenth of the topics, and groups read these records and commit offsets.
 """
 

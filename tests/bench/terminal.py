@@ -75,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # byte code is cached, as for users
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # cache byte code, as on a user's machine
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()
@@ -95,7 +95,7 @@ class Terminal:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    # -- keys and bytes --------------------------------------------------------------------------------------------
+    # Methods that send keys and wait for output.
 
     def press(self, keys: bytes) -> float:
         """Send keys and return the time at which they were sent."""
@@ -109,7 +109,7 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait for a pattern in the output after the first `since` bytes, and return when the last byte of it arrived.
+        """Wait for a pattern in the output after the first `since` bytes, and return the time at which it was complete.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended. The message contains the end of
@@ -162,7 +162,7 @@ class Terminal:
                 seen = asked + len(SYNCHRONIZED_QUERY)
                 os.write(self._pty, SYNCHRONIZED_RESPONSE)
 
-    # -- the process -----------------------------------------------------------------------------------------------
+    # Methods that query and stop the process.
 
     def ask(self, request: str, **parameters: Any) -> dict[str, Any]:
         """Send a request to the program through its socket, and return the response."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 
-def test_a_broker_accepts_topics_records_and_commits(broker: Cluster) -> None:
+def test_a_broker_accepts_topics_records_and_offset_commits(broker: Cluster) -> None:
     broker.create_topic("fixture-check", 2)
     broker.produce("fixture-check", 5, partition=1)
     broker.commit("fixture-check-group", {("fixture-check", 1): 3})
@@ -27,7 +27,7 @@ def test_a_broker_accepts_topics_records_and_commits(broker: Cluster) -> None:
     assert kio_client.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
 
 
-def test_live_groups_are_listed_as_expected(live: Live) -> None:
+def test_list_groups_returns_the_expected_live_groups(live: Live) -> None:
     listed = kio_client.list_groups(live.bootstrap)
     for role, group in live.groups.items():
         assert listed[group.id] == (group.type, group.protocol, group.state), role
@@ -76,7 +76,7 @@ def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
     assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
 
 
-def test_each_principal_sees_the_permitted_groups(secure_broker: Secure) -> None:
+def test_each_principal_sees_only_the_permitted_groups(secure_broker: Secure) -> None:
     """The authorizer of a real broker leaves out forbidden groups without an error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:

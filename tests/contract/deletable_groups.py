@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""The offset that each deletable group with commits has committed for every partition of its topic."""
+"""The offset that each deletable group that commits offsets has committed for every partition of its topic."""
 
 
 @dataclass(frozen=True, slots=True)

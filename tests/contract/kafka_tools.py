@@ -77,7 +77,7 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one table, which ends with an empty line."""
+    """Yield the rows of the table with the header line `header`. The rows are in `body`, up to the first empty line."""
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
     at = 0

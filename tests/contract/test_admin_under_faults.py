@@ -50,7 +50,7 @@ async def test_groups_of_a_dead_broker_are_read_from_other_brokers() -> None:
         assert described.faults == ()
 
 
-async def test_a_silent_broker_affects_only_its_own_groups() -> None:
+async def test_a_broker_that_does_not_respond_affects_only_its_own_groups() -> None:
     async with cluster() as (simulator, admin):
         everything = {group: row.coordinator for group, row in (await admin.list_groups()).rows.items()}
         simulator.faults.black_hole(2)
@@ -85,7 +85,7 @@ async def test_a_moved_group_is_found_at_its_new_coordinator() -> None:
         assert (await admin.committed_offsets([group])).faults == ()
 
 
-async def test_requests_are_repeated_while_a_coordinator_is_loading() -> None:
+async def test_requests_are_sent_again_while_the_coordinator_is_loading() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1)[0]
@@ -111,7 +111,7 @@ async def test_a_coordinator_that_never_finishes_loading_is_reported_as_an_error
         assert listed.coverage.brokers == (2, 3)
 
 
-async def test_a_cut_connection_is_reopened() -> None:
+async def test_a_connection_that_the_broker_closed_is_opened_again() -> None:
     async with cluster() as (simulator, admin):
         ids = list((await admin.list_groups()).rows)
         for node in (1, 2, 3):
@@ -170,7 +170,7 @@ async def test_a_damaged_response_fails_one_poll_but_not_the_next(kind: str) -> 
         assert (delta.total, dict(delta.updated), list(delta.removed)) == (len(groups), {}, [])
 
 
-async def test_a_feed_reports_only_changed_groups_after_a_failed_poll() -> None:
+async def test_a_listing_feed_reports_only_changed_groups_after_a_failed_poll() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()
@@ -180,7 +180,7 @@ async def test_a_feed_reports_only_changed_groups_after_a_failed_poll() -> None:
         assert not (await feed.poll()).updated
 
 
-async def test_a_delete_without_a_response_is_not_repeated() -> None:
+async def test_a_delete_request_without_a_response_is_not_sent_again() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         empty = coordinated_by(simulator, 2, "Empty")[:2]
@@ -191,7 +191,7 @@ async def test_a_delete_without_a_response_is_not_repeated() -> None:
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_is_sent_to_the_new_coordinator() -> None:
+async def test_a_delete_request_is_sent_to_the_new_coordinator_after_a_move() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]
@@ -211,7 +211,7 @@ async def test_the_outcome_of_a_delete_that_the_broker_rejects_is_certain() -> N
         assert simulator.state.find(group) is not None
 
 
-async def test_a_throttled_client_waits_for_its_response() -> None:
+async def test_a_throttled_client_waits_and_then_gets_its_response() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         await admin.list_groups()
         simulator.faults.throttle(1, 50)

@@ -153,7 +153,7 @@ def test_kgtui_and_kafkas_tools_report_equal_members(reports: Reports) -> None:
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if not reports.live.newest and "ASSIGNMENT" in row:
-                # Kafka's 3.9 tool does not print the topic name.
+                # Kafka's 3.9 tool prints assignments without the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 

@@ -62,7 +62,7 @@ async def checked(
     return code, {row["group"]: row for row in found["groups"]}
 
 
-async def test_groups_are_assessed_by_their_commits_during_the_check(
+async def test_check_assesses_groups_by_their_commits_during_the_check(
     broker: Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     topic = "check-orders"

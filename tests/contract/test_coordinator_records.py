@@ -59,12 +59,12 @@ def test_every_record_is_decoded_as_kafka_decodes_it(written: Written) -> None:
         assert as_json(record) == read.json, (raw, read.error)
 
 
-def test_every_record_is_encoded_to_the_original_bytes(written: Written) -> None:
+def test_encoding_a_decoded_record_gives_the_original_bytes(written: Written) -> None:
     for raw, record in zip(written.raw, written.records, strict=True):
         assert encode(record.type, record.key, record.value, version=record.version) == (raw.key, raw.value)
 
 
-def test_records_have_every_type_that_the_broker_writes(written: Written) -> None:
+def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) -> None:
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
     types = TYPES[written.live.version]
@@ -74,7 +74,7 @@ def test_records_have_every_type_that_the_broker_writes(written: Written) -> Non
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
-def test_records_agree_with_the_live_groups(written: Written) -> None:
+def test_decoded_offset_commits_agree_with_the_live_groups(written: Written) -> None:
     """For each partition, the newest commit in the records has the offset that `LiveGroup.committed` expects."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
@@ -88,7 +88,7 @@ def test_records_agree_with_the_live_groups(written: Written) -> None:
             assert newest[group.id, topic, partition] == offset, group.id
 
 
-def test_members_of_classic_groups_are_decoded(written: Written) -> None:
+def test_records_of_classic_groups_contain_their_members(written: Written) -> None:
     live = written.live
     newest = {record.group: record for record in written.records if record.type is RecordType.GROUP_METADATA}
     for role in ("classic", "static", "connect", "sr"):
@@ -101,7 +101,7 @@ def test_members_of_classic_groups_are_decoded(written: Written) -> None:
     assert [s.topics for s in subscriptions if isinstance(s, consumer.Subscription)] == [("orders",)] * 2
 
 
-def test_classic_members_of_consumer_groups_are_decoded(written: Written) -> None:
+def test_records_of_migrating_groups_contain_the_metadata_of_classic_members(written: Written) -> None:
     """While a group migrates to the new protocol, each record of a classic member has the metadata that it sent."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
@@ -124,7 +124,7 @@ def test_reading_the_offsets_topic_skips_commits_of_aborted_transactions(written
     assert offsets(read_offsets_topic(written.live.cluster, committed=False)) == [COMMITTED, ABORTED]
 
 
-def test_a_commit_with_an_expiration_time_is_decoded(written: Written) -> None:
+def test_an_offset_commit_with_an_expiration_time_is_decoded(written: Written) -> None:
     commit, tombstone = (r for r in written.of_group("expires-itself") if r.type is RecordType.OFFSET_COMMIT)
     assert commit.version == 1
     assert commit.value is not None
@@ -132,7 +132,7 @@ def test_a_commit_with_an_expiration_time_is_decoded(written: Written) -> None:
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
-def test_deleted_groups_end_in_tombstones(written: Written) -> None:
+def test_every_record_key_of_a_deleted_group_ends_in_a_tombstone(written: Written) -> None:
     """The last record of every key of a deleted group is a tombstone."""
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
@@ -145,7 +145,7 @@ def test_deleted_groups_end_in_tombstones(written: Written) -> None:
         assert left == [], group
 
 
-def test_a_subscription_by_regular_expression_is_decoded(written: Written) -> None:
+def test_the_record_of_a_regular_expression_subscription_is_decoded(written: Written) -> None:
     if not written.live.newest:
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
@@ -159,7 +159,7 @@ def test_a_subscription_by_regular_expression_is_decoded(written: Written) -> No
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("broker")
-def test_an_expired_commit_ends_in_a_tombstone(tmp_path: Path) -> None:
+def test_the_record_key_of_an_expired_offset_commit_ends_in_a_tombstone(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
     try:
         cluster.start()

@@ -62,7 +62,7 @@ async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: b
 
 
 @pytest.mark.parametrize("role", ["consumer", "mixed", "consumer-empty"])
-async def test_a_kip_848_group_is_described_without_listing_first(live: Live, role: str) -> None:
+async def test_a_kip_848_group_can_be_described_without_listing_it_first(live: Live, role: str) -> None:
     """The client does not know the type of the group, because it has not read a list of groups."""
     group = live[role]
     async with connect([live.bootstrap]) as admin:
@@ -74,7 +74,7 @@ async def test_a_kip_848_group_is_described_without_listing_first(live: Live, ro
 
 
 @pytest.mark.parametrize("group", ABSENT.values(), ids=ABSENT)
-async def test_a_single_absent_group_is_not_found(live_392: Live, group: str) -> None:
+async def test_describing_one_group_that_does_not_exist_returns_not_found(live_392: Live, group: str) -> None:
     async with connect([live_392.bootstrap]) as admin:
         answer = await admin.describe_groups([group])
     assert answer.rows == {}
@@ -98,7 +98,7 @@ async def test_a_group_with_an_empty_id_can_exist(live: Live) -> None:
         assert outcome.ok
 
 
-async def test_a_group_deleted_after_listing_is_not_found(live: Live) -> None:
+async def test_describing_a_group_deleted_after_listing_returns_not_found(live: Live) -> None:
     """The client has cached the type of the group, but must not conclude from this that the group still exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:

@@ -127,7 +127,9 @@ async def test_deleting_a_group_that_was_already_deleted_reports_it_as_gone(
     assert (await execute(deletion_cluster.admin, planned, folder)).by_group["raced"].status is DeletionStatus.GONE
 
 
-async def test_an_interrupted_delete_is_completed_later(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+async def test_the_outcome_of_an_interrupted_delete_is_determined_by_the_next_run(
+    deletion_cluster: DeletionCluster, folder: StateFolder
+) -> None:
     """kgtui is stopped right after it has sent the request. Its next run determines and logs the outcome."""
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
@@ -148,7 +150,7 @@ async def test_an_interrupted_delete_is_completed_later(deletion_cluster: Deleti
     assert (result.group, result.status, result.verified) == ("interrupted", DeletionStatus.DELETED, True)
 
 
-async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> None:
+async def test_the_outcome_of_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> None:
     """The broker does not respond, so the result is uncertain, and the request is not sent again.
 
     The outcome is determined when the broker responds again.
@@ -177,7 +179,7 @@ async def test_a_delete_without_a_response_is_uncertain(folder: StateFolder) -> 
             )
 
 
-async def test_a_delete_follows_a_moved_coordinator(folder: StateFolder) -> None:
+async def test_a_delete_request_is_sent_again_to_a_moved_coordinator(folder: StateFolder) -> None:
     """The old coordinator rejects the request. It is sent again to the new coordinator, which deletes the group."""
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -312,7 +314,9 @@ async def test_a_delete_without_the_required_acl_is_refused(secure_broker: Secur
         assert "ask for the ACL operation DESCRIBE on this group" in getattr(line, "reason", "")
 
 
-async def test_a_principal_deletes_only_its_own_groups(secure_broker: Secure, folder: StateFolder) -> None:
+async def test_a_principal_can_delete_only_groups_for_which_it_has_the_acl(
+    secure_broker: Secure, folder: StateFolder
+) -> None:
     """A principal with DELETE permission on its own groups can delete one of them, but no group of another team."""
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))

@@ -38,7 +38,7 @@ async def test_every_group_is_listed_with_type_protocol_and_state(target: Target
     assert list(answer.rows) == sorted(rows)
 
 
-async def test_lists_can_be_filtered_by_type_state_and_protocol(target: TargetCluster) -> None:
+async def test_listed_groups_can_be_filtered_by_type_state_and_protocol(target: TargetCluster) -> None:
     admin = target.admin
     of_type = set((await admin.list_groups(types=["consumer", "share"])).rows)
     of_state = set((await admin.list_groups(states=["Empty"])).rows)
@@ -79,7 +79,7 @@ async def test_every_group_is_described_by_the_rpc_of_its_type(target: TargetClu
     await _described_right(target)
 
 
-async def test_groups_are_described_without_listing_first(target: TargetCluster) -> None:
+async def test_groups_can_be_described_without_listing_them_first(target: TargetCluster) -> None:
     await _described_right(target)
 
 
@@ -124,7 +124,7 @@ async def test_classic_members_of_a_migrating_group_are_reported(target: TargetC
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 
-async def test_connect_workers_and_registry_nodes_are_decoded(target: TargetCluster) -> None:
+async def test_member_data_of_connect_workers_and_schema_registries_is_decoded(target: TargetCluster) -> None:
     connect, registry = target.groups["connect"].id, target.groups["sr"].id
     answer = await target.admin.describe_groups([connect, registry])
     (worker,) = answer.rows[connect].members or ()
@@ -138,7 +138,7 @@ async def test_connect_workers_and_registry_nodes_are_decoded(target: TargetClus
     assert [node.leader for node in nodes if node is not None].count(True) == 1
 
 
-async def test_share_and_streams_members_are_described(target: TargetCluster) -> None:
+async def test_members_of_share_and_streams_groups_are_described(target: TargetCluster) -> None:
     for role in ("share", "streams"):
         if role not in target.groups:
             continue
@@ -173,7 +173,7 @@ async def test_committed_offsets_of_all_groups_are_read_in_one_call(target: Targ
     assert (await target.admin.committed_offsets(["nope"])).rows == {"nope": ()}
 
 
-async def test_share_offsets_and_lag_are_read(target: TargetCluster) -> None:
+async def test_start_offsets_and_lag_of_share_groups_are_read(target: TargetCluster) -> None:
     groups = target.of("share")
     answer = await target.admin.share_offsets([group.id for group in groups])
     assert answer.faults == ()
@@ -199,7 +199,7 @@ async def test_deleted_topics_and_unread_records_deleted_by_retention_are_report
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # A real coordinator deletes the commits for a deleted topic. The simulator does not delete them.
+    # A real coordinator deletes the committed offsets of a deleted topic. The simulator does not delete them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]
@@ -220,7 +220,7 @@ async def test_group_configs_are_read(target: TargetCluster) -> None:
     assert configs["consumer.session.timeout.ms"].type == "INT"
 
 
-async def test_retention_of_records_and_offsets_is_read(target: TargetCluster) -> None:
+async def test_retention_times_of_records_and_committed_offsets_are_read(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     topics = {row.topic for row in (await target.admin.committed_offsets([group])).rows[group]}
     answer = await target.admin.retention([*topics, "no-such-topic"])
@@ -233,7 +233,7 @@ async def test_retention_of_records_and_offsets_is_read(target: TargetCluster) -
     assert "no-such-topic" in fault.message
 
 
-async def test_brokers_delete_only_empty_groups(target: TargetCluster) -> None:
+async def test_delete_groups_deletes_only_groups_without_members(target: TargetCluster) -> None:
     target.make_empty("to-be-deleted")
     live = [group.id for group in target.groups.values() if group.members]
     outcomes = await target.admin.delete_groups(["nope", *live, "to-be-deleted"])
@@ -248,6 +248,6 @@ async def test_brokers_delete_only_empty_groups(target: TargetCluster) -> None:
     assert "to-be-deleted" not in set((await target.admin.list_groups()).rows)
 
 
-async def test_states_have_kafkas_spelling(target: TargetCluster) -> None:
+async def test_group_states_are_spelled_as_in_kafka(target: TargetCluster) -> None:
     rows = (await target.admin.list_groups()).rows
     assert all(row.state == canonical_state(row.state or "") for row in rows.values())

@@ -176,7 +176,7 @@ def test_both_tools_accept_the_same_unusual_options(capfdbinary: pytest.CaptureF
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_lists_the_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_usage_text_lists_all_options_of_kafkas_tool(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def options(text: bytes) -> list[str]:
         return [line.split()[0] for line in text.decode().replace("* --", "--").splitlines() if line.startswith("--")]
 
@@ -207,7 +207,7 @@ def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster
     assert (ours.status, ours.out) == (theirs.status, theirs.out)
 
 
-def test_an_unreachable_server_is_reported_in_one_line(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported_in_one_line_on_stdout(tmp_path: Path) -> None:
     """Stdout has one line with the text of Kafka's tool and the reason, without a stack trace."""
     config = tmp_path / "client.properties"
     config.write_text("client.id=x\n")

@@ -26,7 +26,7 @@ TOOLS = {
 def start(version: str = "4.4") -> SimulatorProcess:
     """Start a cluster and remove the group with the longest id.
 
-    Otherwise, the tools would pad every cell of the column to the 32,000 characters of this id.
+    Otherwise, the tools would pad every cell of the GROUP column to the 32,000 characters of this id.
     """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
@@ -65,7 +65,7 @@ def column(output: str, number: int = 0) -> list[str]:
     return [row[number] for row in rows if row[0] != "GROUP"]
 
 
-def test_groups_command_lists_every_group(cluster: SimulatorProcess) -> None:
+def test_kafka_groups_tool_lists_every_group(cluster: SimulatorProcess) -> None:
     rows = [line.split() for line in run(cluster, "groups", "--list").splitlines()]
     kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
     assert kinds["payments.settle"] == ("Classic", "consumer")
@@ -78,7 +78,7 @@ def test_groups_command_lists_every_group(cluster: SimulatorProcess) -> None:
     assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
 
 
-def test_consumer_groups_command_lists_states_and_types(cluster: SimulatorProcess) -> None:
+def test_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorProcess) -> None:
     empty = run(cluster, "consumer", "--list", "--state", "Empty", "--type")
     rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
     assert rows["test-group"] == ["Classic", "Empty"]
@@ -86,7 +86,7 @@ def test_consumer_groups_command_lists_states_and_types(cluster: SimulatorProces
     assert "payments.settle" not in rows
 
 
-def test_offsets_of_every_consumer_group_are_described(cluster: SimulatorProcess) -> None:
+def test_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster: SimulatorProcess) -> None:
     output = run(cluster, "consumer", "--describe", "--all-groups")
     assert "Error" not in output
     rows = [line.split() for line in output.splitlines()]
@@ -99,7 +99,7 @@ def test_offsets_of_every_consumer_group_are_described(cluster: SimulatorProcess
     assert never[0][3] == "-"
 
 
-def test_members_and_states_of_consumer_groups_are_described(cluster: SimulatorProcess) -> None:
+def test_kafka_consumer_groups_tool_describes_members_and_states(cluster: SimulatorProcess) -> None:
     members = run(cluster, "consumer", "--describe", "--all-groups", "--members", "--verbose")
     assert "Error" not in members
     assert sum(line.startswith("payments.settle ") for line in members.splitlines()) == 4
@@ -111,7 +111,7 @@ def test_members_and_states_of_consumer_groups_are_described(cluster: SimulatorP
     assert "Stable" in line
 
 
-def test_share_groups_are_described(cluster: SimulatorProcess) -> None:
+def test_kafka_share_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
     offsets = run(cluster, "share", "--describe", "--group", "fraud.review", "--verbose")
     starts = {line.split()[2]: line.split()[4] for line in offsets.splitlines() if line.startswith("fraud.review")}
     assert [starts[partition] == "-" for partition in "012345"] == [False, True, False, False, True, False]
@@ -120,7 +120,7 @@ def test_share_groups_are_described(cluster: SimulatorProcess) -> None:
     assert {"Stable", "Empty"} <= set(column(run(cluster, "share", "--list", "--state"), 1))
 
 
-def test_streams_groups_are_described(cluster: SimulatorProcess) -> None:
+def test_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
     offsets = run(cluster, "streams", "--describe", "--all-groups", "--verbose")
     assert "clicks.sessionize" in column(offsets)
     members = run(cluster, "streams", "--describe", "--group", "rewards.points", "--members", "--verbose")

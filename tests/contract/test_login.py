@@ -54,7 +54,7 @@ async def test_a_user_can_log_in_with_each_mechanism(secure_broker: Secure, mech
 
 
 @pytest.mark.broker
-async def test_a_client_logs_in_with_its_certificate(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_certificate_in_a_key_store(secure_broker: Secure) -> None:
     assert "team-b-app" in await log_in(secure_broker.tls, secure_broker.tls_config())
 
 
@@ -77,7 +77,7 @@ async def test_a_client_can_log_in_with_a_certificate_inside_a_property(secure_b
 
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_wrong_password_is_reported_but_not_shown(
+async def test_the_error_for_a_wrong_password_does_not_show_the_password(
     secure_broker: Secure, mechanism: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -89,7 +89,7 @@ async def test_a_wrong_password_is_reported_but_not_shown(
 
 
 @pytest.mark.broker
-async def test_no_secret_is_in_the_debug_log(
+async def test_a_login_writes_no_secret_to_the_debug_log(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -30,7 +30,7 @@ def summed(group: LiveGroup) -> int | None:
     return sum(known) if known else None
 
 
-def test_ls_has_type_state_members_and_lag_of_every_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_prints_type_state_members_and_lag_of_every_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     found = run(capfd, "ls", "--bootstrap-server", live.bootstrap, "--lag", "--members")
     rows = {row["group"]: row for row in found["groups"]}
     assert found["coverage"]["brokers"] == [1, 1]
@@ -42,7 +42,7 @@ def test_ls_has_type_state_members_and_lag_of_every_group(live: Live, capfd: pyt
     assert {group: tuple(rows[group][name] for name in names) for group in expected} == expected
 
 
-def test_show_has_all_details_of_each_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_all_details_of_each_group(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
     for group in live.groups.values():
         (row,) = run(capfd, "show", group.id, "--bootstrap-server", live.bootstrap)["groups"]
         assert (row["type"], row["state"], len(row["members"])) == (group.type, group.state, group.members)

@@ -26,7 +26,7 @@ async def as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGro
         yield admin
 
 
-async def test_a_viewer_sees_all_groups_and_can_delete_none(secure_broker: Secure) -> None:
+async def test_a_principal_with_only_describe_sees_all_groups_and_can_delete_none(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         listed = set((await admin.list_groups()).rows)
         assert listed >= {*COMMITS, LIVE_GROUP}
@@ -40,7 +40,7 @@ async def test_a_viewer_sees_all_groups_and_can_delete_none(secure_broker: Secur
         assert "DELETE" in outcome.fault.advice
 
 
-async def test_a_team_reads_only_its_own_groups(secure_broker: Secure) -> None:
+async def test_a_principal_reads_only_groups_for_which_it_has_acls(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "team") as admin:
         listed = set((await admin.list_groups()).rows)
         assert {"team-a-app", LIVE_GROUP} <= listed
@@ -66,7 +66,7 @@ async def test_the_lag_of_a_forbidden_topic_is_unknown(secure_broker: Secure) ->
         assert [row.lag for row in lags(GroupOffsets(rows, (), bounds))] == [0, None]
 
 
-async def test_forbidden_configs_name_the_missing_permission(secure_broker: Secure) -> None:
+async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         answer = await admin.retention(["team-a-events"])
     assert answer.rows == Retention()
@@ -76,7 +76,7 @@ async def test_forbidden_configs_name_the_missing_permission(secure_broker: Secu
     }
 
 
-async def test_a_group_on_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
+async def test_a_group_that_subscribes_to_a_forbidden_topic_is_not_described(secure_broker: Secure) -> None:
     """If the principal may not describe one of the subscribed topics, ConsumerGroupDescribe returns only an error."""
     async with as_principal(secure_broker, "groupsonly") as admin:
         answer = await admin.describe_groups([LIVE_GROUP])

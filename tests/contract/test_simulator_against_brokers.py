@@ -153,7 +153,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def real(broker: Cluster) -> Iterator[Cluster]:
-    """A real broker with a topic of three partitions and a group with commits in two of them."""
+    """A real broker with a topic of three partitions, and a group with committed offsets for two of them."""
     broker.create_topic(TOPIC, 3)
     broker.commit(SIMPLE, {(TOPIC, 0): 0, (TOPIC, 1): 0})
     yield broker

@@ -44,6 +44,7 @@ def snapshot_of(
         lags: group id → lag that the background sweep has read.
         summaries: group id → summary that the background sweep has read, for tests that need more than the lag.
         faults: node id of a broker → error of its last request.
+        fields: values for other attributes of the `Snapshot`.
     """
     groups: dict[str, Listing] = {}
     shared: dict[Listing, Listing] = {}
@@ -92,7 +93,10 @@ def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
 
 
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """Return a copy of a snapshot in which members and offsets of one group are known."""
+    """Return a copy of a snapshot in which members and offsets of one group are known.
+
+    Every partition has the same `lag`. `fields` are attributes of the `GroupDescription`.
+    """
     listing = snapshot.groups[group]
     all_members = tuple(
         Member(

@@ -55,7 +55,7 @@ class Clusters:
         )
 
     def session(self, target: Target, **fields: Any) -> Session:
-        """Return a session on a scripted cluster. When the session is closed, its name is added to `closed`."""
+        """Return a session on a scripted cluster. When it is closed, the name of the cluster is added to `closed`."""
 
         async def close() -> None:
             self.closed.append(target.name)
@@ -122,7 +122,7 @@ async def test_choosing_another_cluster_closes_the_first_and_shows_the_new_one(t
         assert "LIVE" in header
 
 
-async def test_snapshots_of_a_closed_cluster_are_ignored(tmp_path: Path) -> None:
+async def test_the_screen_ignores_snapshots_of_a_cluster_that_was_closed(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
     app = clusters.app()

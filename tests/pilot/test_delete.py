@@ -202,7 +202,9 @@ async def test_deleting_a_group_with_members_is_refused_with_a_reason(
         assert not app.screen.query_one("#typed").display
 
 
-async def test_deleting_a_group_that_got_a_member_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deleting_a_group_that_got_a_member_meanwhile_is_refused(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The member joined after the plan was made, while the user was typing."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
@@ -369,7 +371,9 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_unfinished_deletes_are_reported_once_and_logged(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_unfinished_deletes_are_reported_once_and_added_to_the_audit_log(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Only a session that may change the cluster checks unfinished deletes; a read-only session ignores them.
 
     The group id contains markup, which must not be parsed in the notice.

@@ -103,7 +103,9 @@ async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_letters_go_into_the_confirmation_field_without_focusing_it_first(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     """The group id can be typed although Cancel has the focus, and although its first letter is a key of the app."""
     admin.add("quit", state="Empty")
     admin.groups.pop("third")
@@ -119,7 +121,7 @@ async def test_typed_letters_go_into_the_confirmation_field(admin: ScriptedAdmin
         assert not dialog.query_one("#delete").disabled
 
 
-async def test_keys_typed_in_one_burst_arrive_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """No typed character is lost, although the first one moves the focus to the text field."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
@@ -174,7 +176,7 @@ async def test_the_delete_dialog_keeps_its_group_when_another_group_is_selected(
     assert set(admin.groups) == {"p\u0430yment", "third"}
 
 
-async def test_read_only_sessions_cannot_delete(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tmp_path: Path) -> None:
     """The key `d` is not bound, so that no dialog opens and no request is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")

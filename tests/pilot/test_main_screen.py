@@ -99,7 +99,7 @@ async def test_keys_switch_between_the_tree_and_the_panes(tmp_path: Path) -> Non
         assert not screen.has_class("-full")
 
 
-async def test_every_action_runs_without_an_error(tmp_path: Path) -> None:
+async def test_every_action_of_the_main_screen_runs_without_an_error(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -133,7 +133,7 @@ async def test_the_key_of_an_unavailable_action_shows_the_reason(tmp_path: Path)
         assert "put the cursor on a group first" in screen_text(app)
 
 
-async def test_read_only_sessions_have_no_delete_key(tmp_path: Path) -> None:
+async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, read_only=True)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

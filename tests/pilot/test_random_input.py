@@ -46,7 +46,7 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 
 
 @pytest.mark.parametrize("count", [2_000, pytest.param(50_000, marks=pytest.mark.full)])
-async def test_random_input_does_not_end_the_app(tmp_path: Path, count: int) -> None:
+async def test_random_input_without_quit_keys_does_not_end_the_app(tmp_path: Path, count: int) -> None:
     seed = random.SystemRandom().randrange(10**6)
     sys.stdout.write(f"seed {seed}\n")
     chance = random.Random(seed)

@@ -36,7 +36,7 @@ async def test_the_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> N
     assert any(row.split() == ["▾", "classic", "·", "connect", "1", "?"] for row in shown)
 
 
-async def test_keys_move_the_cursor_and_open_and_close_nodes(tmp_path: Path) -> None:
+async def test_keys_move_the_cursor_and_open_and_close_tree_nodes(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -144,7 +144,7 @@ async def test_a_snapshot_without_changes_redraws_nothing(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-async def test_ids_with_markup_or_escapes_keep_the_columns_aligned(tmp_path: Path, width: int) -> None:
+async def test_columns_stay_aligned_for_ids_with_markup_or_escape_sequences(tmp_path: Path, width: int) -> None:
     """Every row has the width of the tree, whatever its id contains: markup, escape sequences or wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
@@ -250,7 +250,7 @@ async def test_the_mouse_moves_the_cursor_scrolls_and_opens_nodes(tmp_path: Path
         assert main_screen(app).in_panes
 
 
-async def test_nodes_of_a_large_cluster_start_closed(tmp_path: Path) -> None:
+async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_of(many_groups(20_000), brokers=5), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -47,7 +47,7 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end of the history, in seconds since the start of the history.
+        """Return the time that is `hours` hours before the end of the history, in seconds since its start.
 
         If `jitter` is not empty, the time is moved by up to ten minutes. The distance depends only on the text of
         `jitter` and the seed, so that times with the same `jitter` are moved together. The result is at least 0.

@@ -33,7 +33,7 @@ class ConsumedTopic:
         commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata string in each offset commit.
-        subscribed: False if no member subscribes to the topic, although the group has commits for it.
+        subscribed: False if no member subscribes to the topic, although the group has committed offsets for it.
     """
 
     topic: Topic

@@ -60,8 +60,8 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of a response with several groups.
 
-    If the request asks for all commits of the group, there may be many thousands. This function then encodes the
-    commits itself, because the generated encoder would be slower.
+    If the request asks for all committed offsets of the group, there may be many thousands. This function then encodes
+    them itself, because the generated encoder would be slower.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):

@@ -58,7 +58,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
         rate: average records per second in the slowest partition.
         kept: number of records per partition that retention keeps; None for the default of `Topic`.
         configs: configs that differ from the defaults.
-        deleted: whether the topic was deleted. Groups may still have commits for a deleted topic.
+        deleted: whether the topic was deleted. Groups may still have committed offsets for a deleted topic.
     """
 
     partitions: int

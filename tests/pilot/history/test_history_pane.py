@@ -68,7 +68,7 @@ async def test_history_of_a_live_session_has_plots_and_a_log(tmp_path: Path) -> 
         assert "2 rebalances" in screen_text(app)
 
 
-async def test_new_samples_are_plotted_without_moving_the_cursor(tmp_path: Path) -> None:
+async def test_new_samples_are_plotted_without_moving_the_cursor_of_the_log(tmp_path: Path) -> None:
     app, monitor = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -117,7 +117,7 @@ async def test_history_of_a_group_without_samples_has_no_log_rows_and_no_plots(t
         assert "lag" not in pane.plots.plain_text
 
 
-async def test_members_and_states_with_markup_are_shown_as_text(tmp_path: Path) -> None:
+async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) -> None:
     """Group states, member ids and reasons with markup or escape sequences have no effect."""
     description = sample_history.describe(0)
     app, monitor = app_on(snapshot_of([(sample_history.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)

@@ -117,7 +117,7 @@ async def test_first_finding_is_described_in_full_before_the_cursor_moves(
         await until(pilot, lambda: "Stopped committing on 2 partitions; 1,000 unread records." in unwrapped_text(app))
 
 
-async def test_enter_goes_to_the_group_even_if_filtered_out(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_finding_goes_to_its_group_even_if_filtered_out(tmp_path: Path, lake: Path) -> None:
     app, _ = app_on(cluster(), tmp_path, filter="calm")
     async with app.run_test(size=(120, 40)) as pilot:
         await open_insights(pilot, app)
@@ -127,7 +127,7 @@ async def test_enter_goes_to_the_group_even_if_filtered_out(tmp_path: Path, lake
         assert main_screen(app).filter_bar.active_filter == ""
 
 
-async def test_enter_on_a_deleted_group_shows_a_message(tmp_path: Path, lake: Path) -> None:
+async def test_enter_on_a_finding_about_a_deleted_group_shows_a_message(tmp_path: Path, lake: Path) -> None:
     """The Insights screen stays open, because it cannot go to a group that no longer exists."""
     app, _ = app_on(cluster(("calm",)), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -137,7 +137,7 @@ async def test_enter_on_a_deleted_group_shows_a_message(tmp_path: Path, lake: Pa
         assert app.screen is screen
 
 
-async def test_space_marks_unused_groups_for_deletion(tmp_path: Path, lake: Path) -> None:
+async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: Path) -> None:
     """Space marks the groups of the finding, except groups that are in use or no longer exist. It deletes nothing."""
     app, _ = app_on(cluster(), tmp_path, admin=ScriptedAdmin())
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -171,7 +171,7 @@ async def test_enter_on_an_evidence_row_goes_to_its_group(tmp_path: Path, lake: 
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_space_marks_nothing_for_findings_of_another_cluster(
+async def test_space_on_a_finding_about_another_cluster_marks_nothing(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
@@ -207,7 +207,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
         await until(pilot, lambda: screen.plot.size.height > 0)
 
 
-async def test_missing_tables_are_listed_with_the_command_to_run(
+async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A warning names the missing tables, the kinds of findings that need them, and the command that creates them.
@@ -229,7 +229,9 @@ async def test_missing_tables_are_listed_with_the_command_to_run(
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_missing_lake_shows_the_commands_that_create_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_lake_shows_the_commands_that_create_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -241,8 +243,8 @@ async def test_missing_lake_shows_the_commands_that_create_it(tmp_path: Path, mo
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_lake_without_tables_shows_the_command_and_r_reloads(tmp_path: Path, lake: Path) -> None:
-    """The key r reads the tables again after they were created."""
+async def test_a_lake_without_gold_tables_shows_the_command_that_creates_them(tmp_path: Path, lake: Path) -> None:
+    """After the tables were created, the key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)
     app, _ = app_on(cluster(), tmp_path)
@@ -258,7 +260,7 @@ async def test_lake_without_tables_shows_the_command_and_r_reloads(tmp_path: Pat
         await until(pilot, lambda: main_screen(app).group == "pay")
 
 
-async def test_damaged_gold_table_is_reported(tmp_path: Path, lake: Path) -> None:
+async def test_insights_reports_a_damaged_gold_table(tmp_path: Path, lake: Path) -> None:
     for file in (lake / HEALTH.layer / HEALTH.name / "_delta_log").iterdir():
         file.write_text("{[/broken")
     app, _ = app_on(cluster(), tmp_path)
@@ -268,7 +270,9 @@ async def test_damaged_gold_table_is_reported(tmp_path: Path, lake: Path) -> Non
         assert "pay" not in subjects(screen)
 
 
-async def test_unreadable_lag_history_is_reported(tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_insights_reports_that_the_lag_history_cannot_be_read(
+    tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise LakeError("the disk is [/gone]")
 
@@ -295,8 +299,10 @@ async def test_insights_without_deltalake_shows_the_install_command(
         recording.missing_library.cache_clear()
 
 
-async def test_ids_with_markup_or_escapes_are_shown_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Markup and escape sequences in ids have no effect in table, description, titles and evidence."""
+async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This holds for the table, the description, the titles and the evidence."""
     names = [name for name in HOSTILE if name]
     made = {
         CLEANUP: [

@@ -83,7 +83,7 @@ async def test_key_r_starts_and_stops_the_recording(tmp_path: Path, monkeypatch:
     assert not lake.path.joinpath("recorder.lock").exists()
 
 
-async def test_quitting_finishes_the_recording(tmp_path: Path) -> None:
+async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await submit_dialog(pilot, app, str(tmp_path / "own"))
@@ -123,7 +123,7 @@ async def test_recording_into_a_folder_with_files_that_is_no_lake_is_refused(tmp
         await until(pilot, lambda: "not empty and is not a lake" in screen_words(app))
 
 
-async def test_recording_continues_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -152,7 +152,7 @@ async def test_recording_without_deltalake_shows_the_install_command(
         await until(pilot, lambda: "pip install 'kgtui[history]'" in screen_words(app))
 
 
-async def test_recording_without_a_connection_is_refused(tmp_path: Path) -> None:
+async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)

@@ -119,7 +119,7 @@ async def test_the_explain_key_opens_an_explanation_of_the_selected_group(tmp_pa
         assert app.screen is main_screen(app)
 
 
-async def test_explain_dialog_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
+async def test_the_explain_dialog_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
     app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)

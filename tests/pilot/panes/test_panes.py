@@ -75,7 +75,7 @@ async def test_table_rows_are_reused_if_the_group_has_not_changed() -> None:
         assert pane.table.rows is rows
 
 
-async def test_showing_another_group_moves_the_cursor_to_the_top() -> None:
+async def test_showing_another_group_moves_the_table_cursor_to_the_first_row() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -238,7 +238,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
         assert pane.query_one(TextLines).scroll_offset.y > 0
 
 
-async def test_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
+async def test_the_cursor_stays_on_its_partition_when_5000_partitions_change() -> None:
     """The rows of a large group are computed in a worker. When it is done, the cursor returns to its partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()

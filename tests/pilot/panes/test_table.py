@@ -130,7 +130,7 @@ async def test_setting_the_rows_of_another_group_moves_the_cursor_to_the_top() -
         assert app.table.scroll_offset.y == 0
 
 
-async def test_only_visible_rows_are_drawn() -> None:
+async def test_the_table_draws_only_its_visible_rows() -> None:
     app = TableApp(many(10_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.pause()
@@ -140,7 +140,7 @@ async def test_only_visible_rows_are_drawn() -> None:
         assert len(set(app.drawn)) <= 30
 
 
-async def test_only_changed_rows_are_redrawn() -> None:
+async def test_a_refresh_redraws_only_changed_rows() -> None:
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

@@ -31,7 +31,7 @@ NOT_FOUND_MESSAGE = "16 47726f7570206e6f7065206e6f7420666f756e642e"
 """The error message `Group nope not found.`, encoded as a compact string, in hexadecimal."""
 
 
-async def test_every_version_of_every_api_has_a_response(cluster: Simulator) -> None:
+async def test_every_version_of_every_api_gets_a_response(cluster: Simulator) -> None:
     fields: dict[int, dict[str, Any]] = {
         API_VERSIONS.key: ME,
         METADATA.key: {"Topics": []},
@@ -48,7 +48,7 @@ async def test_every_version_of_every_api_has_a_response(cluster: Simulator) -> 
                 await client.call(api, version, fields.get(api.key, {}))
 
 
-async def test_api_versions_reports_versions_and_features(cluster: Simulator) -> None:
+async def test_api_versions_reports_all_supported_versions_and_features(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, ME)
     assert {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]} == {
         api.key: (api.low, api.high) for api in APIS.values()
@@ -98,19 +98,19 @@ async def test_sending_bytes_that_are_no_request_closes_the_connection(cluster: 
         assert await client.read() is None
 
 
-async def test_an_invalid_client_software_name_is_rejected(cluster: Simulator) -> None:
+async def test_api_versions_rejects_an_invalid_client_software_name(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "-no-", "ClientSoftwareVersion": "1"})
     assert answer["ErrorCode"] == 42
 
 
-async def test_responses_have_the_order_of_the_requests(cluster: Simulator) -> None:
+async def test_responses_are_sent_in_the_order_of_the_requests(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         sent = [client.ask(LIST_GROUPS, 5, {}) for _ in range(20)]
         answers = [await client.read() for _ in sent]
     assert [unpack_from(">i", answer)[0] for answer in answers if answer] == sent
 
 
-async def test_a_request_in_several_packets_gets_a_response(cluster: Simulator) -> None:
+async def test_a_request_that_arrives_in_several_packets_gets_one_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         frame = pack(">hhih", 16, 0, 5, -1)
         for byte in pack(">i", len(frame)) + frame:
@@ -203,7 +203,7 @@ async def test_describe_errors_distinguish_unknown_groups_from_groups_of_another
     assert (await one(SHARE_GROUP_DESCRIBE, "jobs.run"))["AuthorizedOperations"] == 3400
 
 
-async def test_a_partition_without_commit_has_offset_minus_one_and_no_error(cluster: Simulator) -> None:
+async def test_offset_fetch_returns_minus_one_for_a_partition_without_a_commit(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
         node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
@@ -234,7 +234,7 @@ async def test_all_versions_of_offset_fetch_return_the_same_offsets(cluster: Sim
     assert again["Groups"][0]["Topics"][0]["Partitions"] == new[0]["Partitions"]
 
 
-async def test_only_the_leader_returns_log_offsets(cluster: Simulator) -> None:
+async def test_list_offsets_returns_offsets_only_from_the_partition_leader(cluster: Simulator) -> None:
     topic = cluster.state.topics["orders.placed"]
     leader = cluster.state.leadership(topic, 0).leader
 

@@ -113,7 +113,7 @@ def test_a_signal_ends_the_simulator_program_without_output(number: signal.Signa
     assert (served.returncode, out, err) == (0, "", "")
 
 
-def test_an_invalid_option_is_reported_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--kafka-version", "0.8"]) == 2
     ready = json.loads(capsys.readouterr().out)
     assert ready["ready"] is False

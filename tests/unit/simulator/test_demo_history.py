@@ -56,7 +56,7 @@ def test_traffic_is_higher_in_the_afternoon_than_at_night() -> None:
     assert afternoon > 2 * night
 
 
-def test_a_surge_adds_traffic_only_while_it_lasts() -> None:
+def test_a_traffic_surge_adds_records_only_while_it_lasts() -> None:
     without, surging = (DailyTopic("t", 1, 10.0, surge=(100.0, 200.0), surging=extra) for extra in (0.0, 4.0))
     assert surging.flow(100) == without.flow(100)
     assert surging.flow(150) == pytest.approx(without.flow(150) + 200)
@@ -85,7 +85,7 @@ def test_a_scheduled_member_that_returns_is_a_new_member() -> None:
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_rotate_only_between_begin_and_end() -> None:
+def test_members_rotate_only_between_the_given_times() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]
@@ -109,7 +109,7 @@ def test_groups_of_the_demo_history_show_the_planned_incidents() -> None:
     assert groups["customers.sync"].state(end) == groups["team-099.cache"].state(end) == "Empty"
 
 
-def test_the_same_seed_gives_the_same_history() -> None:
+def test_the_same_seed_gives_the_same_demo_history() -> None:
     def all_commits(seed: int) -> list[object]:
         simulator = simulator_with_history(HistoryPlan(PLAN.start, PLAN.seconds, seed))
         return [

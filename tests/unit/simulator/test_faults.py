@@ -31,7 +31,7 @@ async def test_only_the_black_hole_broker_stops_responding(cluster: Simulator) -
         assert await response is not None, "the waiting request gets its response afterwards"
 
 
-async def test_a_connection_to_a_black_hole_can_be_closed(cluster: Simulator) -> None:
+async def test_a_client_can_close_its_connection_to_a_black_hole_broker(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)
@@ -43,7 +43,7 @@ async def test_a_connection_to_a_black_hole_can_be_closed(cluster: Simulator) ->
     assert not cluster.servers[1].connections
 
 
-async def test_latency_delays_responses(cluster: Simulator) -> None:
+async def test_injected_latency_delays_responses(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.15)
     loop = asyncio.get_running_loop()
     begin = loop.time()
@@ -51,7 +51,7 @@ async def test_latency_delays_responses(cluster: Simulator) -> None:
     assert loop.time() - begin >= 0.15
 
 
-async def test_a_slow_api_delays_later_requests_of_its_connection(cluster: Simulator) -> None:
+async def test_a_slow_response_delays_later_responses_on_its_connection(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.2, api=LIST_GROUPS.key)
     loop = asyncio.get_running_loop()
     begin = loop.time()
@@ -158,7 +158,7 @@ async def test_a_coordinator_reports_load_in_progress_until_it_has_loaded(cluste
     assert (await ask(cluster, node, OFFSET_FETCH, request))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_every_api_rejects_a_forbidden_group(cluster: Simulator) -> None:
+async def test_every_group_api_rejects_requests_about_a_forbidden_group(cluster: Simulator) -> None:
     cluster.faults.forbid_groups(["payments.*"])
     name = "payments.settle"
     node = cluster.state.coordinator(name)
@@ -207,7 +207,7 @@ async def test_an_injected_error_code_is_returned_only_once(cluster: Simulator) 
 
 
 @pytest.mark.parametrize("kind", ["truncated", "length", "garbage"])
-async def test_damaged_responses_cannot_be_decoded(cluster: Simulator, kind: str) -> None:
+async def test_a_response_with_a_damaged_body_cannot_be_decoded(cluster: Simulator, kind: str) -> None:
     cluster.faults.damage(1, kind)
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
@@ -216,7 +216,7 @@ async def test_damaged_responses_cannot_be_decoded(cluster: Simulator, kind: str
         assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_damage_cuts_a_response_or_changes_its_correlation_id(cluster: Simulator) -> None:
+async def test_other_damage_cuts_the_response_or_changes_its_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
     async with RawClient(address(cluster, 1)) as client:
         client.ask(LIST_GROUPS, 5, {})

@@ -23,7 +23,7 @@ def kinds_and_states(generated: GeneratedGroups) -> dict[str, tuple[int, int]]:
     return {name: (kind, state) for name, kind, state in generated.groups()}
 
 
-def test_generated_names_are_distinct() -> None:
+def test_generated_group_ids_are_distinct() -> None:
     names = [name for name, _ in zip(group_names(), range(250_000), strict=False)]
     assert len(set(names)) == 250_000
     assert len(set(topic_names(2_000))) == 2_000
@@ -38,7 +38,7 @@ def test_most_generated_groups_are_classic_or_consumer_groups() -> None:
     assert set(states) == {"Empty", "Stable"}
 
 
-def test_churn_is_the_fraction_of_groups_that_change_per_tick() -> None:
+def test_churn_is_the_fraction_of_generated_groups_that_change_per_tick() -> None:
     generated = generate(20_000, churn=0.01)
     for tick in range(1, 6):
         before = kinds_and_states(generated)
@@ -48,7 +48,7 @@ def test_churn_is_the_fraction_of_groups_that_change_per_tick() -> None:
         assert 100 <= changed <= 260
 
 
-def test_groups_do_not_change_without_churn() -> None:
+def test_generated_groups_do_not_change_if_churn_is_0() -> None:
     generated = generate(churn=0)
     before = kinds_and_states(generated)
     generated.advance_to(1_000.0)

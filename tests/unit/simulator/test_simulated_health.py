@@ -60,8 +60,8 @@ def described(group: Group, t: float) -> GroupDescription:
     return GroupDescription(group.name, group.type, group.protocol, group.state(t), 1, members=members, source="")
 
 
-def test_generated_groups_never_commit_backwards() -> None:
-    """Committed offsets never decrease, not even during a rebalance, in an Empty group, or when members return."""
+def test_generated_groups_never_commit_a_lower_offset_than_before() -> None:
+    """This also holds during a rebalance, in an Empty group, and when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()
@@ -83,7 +83,7 @@ def test_generated_groups_never_commit_backwards() -> None:
     assert {"Empty", "Stable", "PreparingRebalance"} <= states
 
 
-def test_a_halted_group_keeps_its_offsets() -> None:
+def test_a_halted_group_keeps_the_offsets_committed_before_it_stopped() -> None:
     topic = Topic("t", partitions=2)
     halted = Halted(Steady(), 100.0)
     assert halted.committed_offsets(topic, 500.0) == Steady().committed_offsets(topic, 100.0)
