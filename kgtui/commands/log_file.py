@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000
 """Size at which the log file is rotated, in bytes."""
 OLD_FILES = 3
-"""Number of rotated log files that are not deleted."""
+"""Number of rotated log files that stay on disk; older ones are deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
 """Loggers whose level is INFO even with `--debug`.

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of further calls of `advance` during which the same poll remains shown.
+"""Maximum number of further calls of `advance` for which the same poll may stay shown while a recording plays.
 
-If it would take more calls to reach the next poll, `advance` moves to that poll immediately.
+If reaching the next poll takes more calls, because the poll interval is long, `advance` moves to it at once.
 """
 
 

@@ -135,7 +135,7 @@ def verdict_text(health: GroupHealth) -> str:
     return name + "?" * bool(health.undecided)
 
 
-# -- functions that convert values of fields -------------------------------------------------------------------------
+# -- functions that convert health data to the values of fields ------------------------------------------------------
 
 
 def _rounded(value: float | None) -> float | None:

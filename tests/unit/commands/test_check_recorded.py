@@ -92,7 +92,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_without_option_at_the_end_of_the_recording_is_checked(check: Callable[..., Completed]) -> None:
+def test_end_of_the_recording_is_checked_unless_option_at_is_given(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}

@@ -92,7 +92,7 @@ def test_json_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.C
     }
 
 
-def test_without_option_lake_the_lake_comes_from_kgtui_lake(
+def test_lake_comes_from_variable_kgtui_lake_unless_option_lake_is_given(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2

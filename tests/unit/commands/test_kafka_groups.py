@@ -22,7 +22,7 @@ from tests.scripted import ScriptedAdmin, ScriptedFeed
 OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
 
 
-def test_options_are_parsed_like_jopt_simple() -> None:
+def test_options_are_parsed_as_kafkas_parser_jopt_simple_parses_them() -> None:
     found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
     assert found.given == {"server": ["--list"], "list": []}
     assert read_options(["--help"], OPTIONS).given == {"help": []}

@@ -40,7 +40,7 @@ def test_ls_in_another_process_lists_the_groups(company: SimulatorProcess) -> No
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_without_options_the_cluster_comes_from_an_environment_variable(company: SimulatorProcess) -> None:
+def test_cluster_comes_from_an_environment_variable_unless_an_option_names_it(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]

@@ -46,7 +46,7 @@ def test_markdown_export_has_every_section() -> None:
     assert "500 lost" in text
 
 
-def test_sensitive_configs_and_secrets_are_removed() -> None:
+def test_export_contains_no_sensitive_configs_and_no_secrets() -> None:
     worker = replace(connect_group().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
     snapshot = example_snapshot()
     described = replace(connect_group(), members=(worker,))
@@ -97,7 +97,7 @@ def test_group_that_was_never_listed_is_exported_with_its_id_only() -> None:
     assert markdown(read).startswith("# Group `nowhere`")
 
 
-def test_groups_on_the_same_topics_are_listed() -> None:
+def test_export_lists_other_groups_on_the_same_topics() -> None:
     summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0)
     other = replace(summary, topics=("elsewhere",))
     snapshot = replace(example_snapshot(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
