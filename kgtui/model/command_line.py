@@ -58,6 +58,11 @@ def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_co
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
     Connect and schema registry groups have no script of their own; `kafka-consumer-groups.sh` deletes them too.
+
+    Args:
+        kind: the kind of all these groups, one of `kgtui.model.group_types.KINDS`.
+        seeds: bootstrap addresses, `host:port`.
+        command_config: path of the properties file for the connection; None if there is none.
     """
     script = _tool(kind) or CONSUMER_TOOL
     named = [word for group in groups for word in ("--group", group)]

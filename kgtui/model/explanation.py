@@ -146,7 +146,7 @@ _FAULTS: dict[str, _Text] = {
     "NOT_LEADER_OR_FOLLOWER": _Text(
         "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader at the next poll.",
     ),
-    # Other errors that brokers return
+    # Errors that any request to a broker may get
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",

@@ -173,7 +173,10 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return the records written and read per second, and the number of records by which positions went back."""
+        """Return the rates since the previous sample: records written per second and records read per second.
+
+        The third value is the number of records by which positions went back. An unknown rate is NaN.
+        """
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
             return math.nan, math.nan, 0
@@ -200,7 +203,10 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return the ids that joined, the ids that left, and how many partitions have a new owner."""
+        """Return the ids of members that joined, those that left, and how many partitions have a new owner.
+
+        The members are compared with those of the previous sample in which they were known.
+        """
         old, self._members = self._members, members if members is not None else self._members
         if members is None or old is members or old == members:
             return (), (), 0
@@ -212,7 +218,10 @@ class Series:
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return how fast the lag changed in the last `window` seconds, in records per second; None if unknown."""
+        """Return how fast the lag changed in the last `window` seconds, in records per second.
+
+        The result is None if fewer than two samples in this time have a known lag.
+        """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:
             return None

@@ -76,12 +76,20 @@ class GroupTimeline:
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the newest value of a column up to time `at`, by default up to the end; None if it is not known."""
+        """Return the value of a column in the last sample up to time `at`; None if it is not known.
+
+        Args:
+            column: one of the attributes with a value per sample, such as `lag`.
+            at: seconds since the epoch; None stands for the end of the interval.
+        """
         index = len(self.times) if at is None else bisect_right(self.times, at)
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over the `seconds` before `at`, by default before the end; None if unknown."""
+        """Return the mean of the known values of a column over the `seconds` up to time `at`.
+
+        The result is None if the last value up to `at` is not known. The arguments are those of `value_at`.
+        """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
             return None
@@ -128,7 +136,12 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
 
 
 def timeline_of(series: Series | None, since: float, until: float) -> GroupTimeline:
-    """Return the timeline of an interval of the current session. Without a series, the timeline is empty."""
+    """Return the timeline of a group from its series in the current session; empty if the series is None.
+
+    Args:
+        since: start of the interval, in seconds since the epoch.
+        until: end of the interval, in seconds since the epoch.
+    """
     if series is None:
         return GroupTimeline(since, until)
     start, stop = bisect_left(series.times, since), bisect_right(series.times, until)

@@ -125,7 +125,7 @@ class Monitor:
         details.want_configs(self._configs_of)
         await details.run()
 
-    # -- the view ----------------------------------------------------------------------------------------------
+    # -- setting which groups are read in full -----------------------------------------------------------------
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         """Set the selected group and the visible groups, which are read in full at every interval."""
@@ -141,7 +141,7 @@ class Monitor:
         if self._details is not None:
             self._details.want_configs(group)
 
-    # -- pausing -----------------------------------------------------------------------------------------------
+    # -- pausing and refreshing the polling --------------------------------------------------------------------
 
     @property
     def paused(self) -> bool:
@@ -174,7 +174,7 @@ class Monitor:
         self._store.forget(groups)
         self._publish_soon(0.0)
 
-    # -- publishing --------------------------------------------------------------------------------------------
+    # -- publishing snapshots ----------------------------------------------------------------------------------
 
     def _lists_changed(self) -> None:
         if self._store.groups:

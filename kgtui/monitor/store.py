@@ -67,7 +67,7 @@ class Store:
         self._serial = 0
         self._forgotten = 0  # number of groups removed since the mapping `groups` was last recreated
 
-    # -- lists -------------------------------------------------------------------------------------------------
+    # -- storing the group lists of brokers --------------------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
         """Store the new and changed groups in a broker's list, in slices.
@@ -169,7 +169,7 @@ class Store:
         if joined or left:
             self._stale |= {"groups", "by_listing"}
 
-    # -- brokers, reads, faults -----------------------------------------------------------------------------
+    # -- storing the status of brokers, the data of groups, and faults --------------------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
         """Change some attributes in the status of a broker."""
@@ -289,7 +289,7 @@ class Store:
         if self.group_faults.pop(group, None) is not None:
             self._stale.add("group_faults")
 
-    # -- snapshots ---------------------------------------------------------------------------------------------
+    # -- making snapshots --------------------------------------------------------------------------------------
 
     @property
     def dirty(self) -> bool:
@@ -320,9 +320,9 @@ class Store:
 
 
 def _patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a copy of sorted ids with some ids added and removed.
+    """Return a copy of sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
 
-    The ids between two changes are copied as one slice.
+    The ids between two changes are copied as one slice, which is fast if there are few changes.
     """
     kept: list[str] = []
     start = 0

@@ -85,7 +85,7 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how long a full window of commits takes at the observed pace, in seconds.
+        """Return how long a full window (`rules.intervals` commits) takes at the observed pace, in seconds.
 
         If no commit is observed for longer than this, the group may have stopped.
         """
@@ -136,7 +136,11 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[int]:
     """Return about one log end offset per `every` milliseconds.
 
-    kgtui may read more often, but Burrow reads log end offsets only at this interval, and its rules are made for that.
+    kgtui may read log end offsets more often, but Burrow's rules expect them at this interval.
+
+    Args:
+        times: times of the reads in milliseconds, ascending.
+        ends: the log end offset at each of these times.
     """
     kept: list[int] = []
     index = 0

@@ -58,8 +58,8 @@ class Samples:
         return len(self._rows) // _SAMPLE_FIELDS
 
     def __iter__(self) -> Iterator[Sample]:
-        # The conversion is written out instead of calling a function per value, because it runs for thousands of
-        # partitions.
+        # The conversion of -1 to None is written out instead of calling a function per value, because it runs for
+        # thousands of partitions.
         values = self._rows.tolist()
         numbers = iter(values)
         if values and min(values) >= 0:  # Fast path: every value is known.
@@ -84,8 +84,8 @@ class Samples:
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
-        # The conversion is written out instead of calling a function per value, because it runs for every partition in
-        # view at every poll.
+        # The conversion of None to -1 is written out instead of calling a function per value, because it runs for every
+        # partition in view at every poll.
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
         self._rows.extend((
             at,

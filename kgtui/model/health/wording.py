@@ -69,7 +69,7 @@ def expiry(empty: EmptyPeriod) -> str:
 def missing(undecided: Undecided) -> str:
     """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
     if undecided.lack is Lack.LAG:
-        return f"no verdict where the lag is unknown: {undecided.why}"
+        return f"the lag of some partitions is unknown: {undecided.why}"
     name = undecided.status.name
     if undecided.lack is Lack.COMMITS:
         return f"{name} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"

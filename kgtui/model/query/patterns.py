@@ -34,7 +34,7 @@ class Glob:
     wild: frozenset[int] = frozenset()
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function that returns whether a text matches."""
+        """Return a function that returns whether a text matches the pattern; a truthy result means yes."""
         if not self.wild:
             pattern = self.text.lower()
             return lambda text: text.lower() == pattern

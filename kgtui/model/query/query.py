@@ -1,4 +1,6 @@
-"""Parsed filters: select and sort groups of a snapshot, in short slices because there may be 100,000 groups."""
+"""Parsed filters, which select and sort the groups of a snapshot.
+
+They work in short slices, because there may be 100,000 groups."""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store which ids of a listing matched all of the terms."""
+        """Store `passed`: those of the `ids` with this listing that matched all of the terms."""
         self._kept[listing] = (ids, terms, passed)
 
 
@@ -81,7 +83,10 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Sort ids by the given keys in order of priority, and then by id. Unknown values come last."""
+    """Sort group ids by the given keys, of which the first is the most important, and then by id.
+
+    Groups for which the value of a key is unknown come last.
+    """
     found = sorted(ids)
     for key in reversed(keys):
         if key.key == "name":
@@ -131,7 +136,11 @@ class Query:
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
 
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
-        """Return whether the filter selects a group. A term never matches if it needs a value that is unknown."""
+        """Return whether the filter selects a group. A term never matches if it needs a value that is unknown.
+
+        Args:
+            marked: ids of the groups that the user has marked, for the term `marked:`.
+        """
         if group not in snapshot.groups or not all(term.filter((group,)) for term in self._id_terms):
             return False
         return all(term.of_group(group, snapshot) for term in self._listing_terms) and all(

@@ -40,7 +40,7 @@ class IdMatch:
     text: str
 
     def matcher(self) -> Callable[[str], object]:
-        """Return a function that returns whether an id matches."""
+        """Return a function that returns whether a group id matches; a truthy result means yes."""
         if self.kind == "regex":
             return regex_matcher(self.text)
         if self.kind == "fuzzy":
@@ -188,7 +188,7 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that applies the term to groups of one snapshot."""
+        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
         # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
@@ -239,7 +239,7 @@ class NumberTerm:
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that applies the term to groups of one snapshot."""
+        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
@@ -300,7 +300,7 @@ class FlagTerm:
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that applies the term to groups of one snapshot."""
+        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         holds, value, negated = self._entry.holds, self.value, self.negated
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 

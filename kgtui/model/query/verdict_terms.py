@@ -89,7 +89,7 @@ class VerdictTerm:
         return self.negated if status else None
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Return a function that applies the term to groups of one snapshot."""
+        """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:

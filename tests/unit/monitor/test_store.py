@@ -202,7 +202,7 @@ async def test_cancelling_the_storage_of_a_list_leaves_consistent_groups() -> No
     assert len(after.by_listing[EMPTY]) == SLICE
 
 
-async def test_late_results_for_a_removed_group_are_dropped() -> None:
+async def test_results_that_arrive_after_their_group_was_removed_are_dropped() -> None:
     store = Store(keep=10)
     assert store.put_summary("gone", 100.0) is None
     store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))

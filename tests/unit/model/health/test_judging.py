@@ -107,7 +107,7 @@ def test_verdict_is_undecided_if_the_lag_is_unknown() -> None:
     found = GroupOffsets((CommittedOffset("t", 0, 5),), (), {("t", 0): PartitionBounds(None, None, 29)})
     health = health_of(watch([found] * 20))
     assert (health.status, kinds(health)) == (Status.OK, [("ERR", "lag")])
-    assert missing(health.undecided[0]) == "no verdict where the lag is unknown: forbidden"
+    assert missing(health.undecided[0]) == "the lag of some partitions is unknown: forbidden"
     assert (health.lag.lag if health.lag else 0) is None
 
 
