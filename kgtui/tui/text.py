@@ -1,4 +1,4 @@
-"""Format numbers, ages and times, and make text from a cluster safe for the screen.
+"""Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
 Every string from a cluster (group, member, topic, client, host, error message) passes through this module. It becomes
 `Text`, never `str`, because Textual parses a `str` as markup and a group may be called `[/red]`. Characters that could
@@ -119,7 +119,7 @@ def marks() -> Marks:
     return display_settings().marks
 
 
-# Functions that make text from a cluster safe for the screen
+# Functions that make text from a cluster safe for the terminal
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
@@ -152,7 +152,7 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Make a string that consists of parts joined by ` · ` safe for the screen.
+    """Make a string that consists of parts joined by ` · ` safe for the terminal.
 
     If only ASCII is displayed, the separator becomes ` - `.
     """

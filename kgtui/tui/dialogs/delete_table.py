@@ -175,7 +175,7 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return the commands of Kafka's own tools that delete the groups of a plan, one command per kind of group."""
+    """Return one command of Kafka's own tools per kind of group. It deletes the groups of this kind in the plan."""
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:
         by_kind.setdefault(line.description.kind, []).append(line.group)

@@ -76,7 +76,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups and all of its existing groups are marked in the tree."""
+    """Return whether a finding is about unused groups, of which all that exist (`group_ids`) are in `marked`."""
     if finding.kind is not Kind.UNUSED or not marked:
         return False
     groups = [group for group in finding.groups if group in group_ids]
@@ -189,7 +189,11 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about a different cluster than `main` shows; otherwise an empty text."""
+    """Return a warning if the findings are about a different cluster than `main` shows; otherwise an empty text.
+
+    Args:
+        recorded: id of the cluster that the findings are about; None if it is unknown.
+    """
     live = main.snapshot.cluster.cluster_id
     if recorded is None or live is None or recorded == live:
         return ""
@@ -246,7 +250,12 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: Path, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables."""
+    """Return warnings about missing, unreadable and outdated tables, and the command that updates the tables.
+
+    Args:
+        path: folder of the lake.
+        now: current time, in seconds since the epoch.
+    """
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []
     if never:

@@ -93,7 +93,9 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
     """Return a row for each load in `skew.loads`, in the same order: one per member, host or rack.
 
-    Member ids are replaced with names.
+    Args:
+        skew: the loads by member, by host or by rack.
+        names: names of the members by member id. The rows show them in place of the ids.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
     member_count = sum(load.members for load in skew.loads)

@@ -313,7 +313,12 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return the placeholder of a pane while its data is being read; otherwise, return an empty text."""
+    """Return the placeholder of a pane while its data is being read; otherwise, return an empty text.
+
+    Args:
+        readings: the data for the pane about every group of the snapshot, by group id.
+        reading_name: what the placeholder calls the data, such as `the members`.
+    """
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""
     return f"reading {reading_name}{text.marks().ellipsis}"

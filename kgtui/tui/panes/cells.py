@@ -44,7 +44,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Escape control characters and shorten the text to `width` terminal cells.
 
     Args:
-        cut: whether the end or the middle is replaced by an ellipsis.
+        cut: whether the end or the middle is replaced with an ellipsis.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
@@ -103,7 +103,12 @@ def number_cell(value: int | None) -> Cell:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 member`, `3 members`, `2 processes`."""
+    """Return a count with its noun: `1 member`, `3 members`, `2 processes`.
+
+    Args:
+        one: the noun in the singular.
+        many: the noun in the plural; `""` to add an `s` to the singular.
+    """
     return f"{text.exact(count)} {one if count == 1 else many or one + 's'}"
 
 

@@ -196,9 +196,9 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Read the timeline and draw the plots, and repeat this if another request has come in the meantime.
+        """Read the timeline and draw the plots, until the newest request has been drawn.
 
-        Requests that are replaced by a newer one before their turn are not drawn.
+        If several requests arrive while the plots are drawn, only the newest one is drawn next.
         """
         try:
             while (request := self._request()) is not None and request != self._shown:

@@ -1,4 +1,4 @@
-"""The rows and columns of the Members pane. Consumer, Streams and Connect groups have different columns."""
+"""The rows and columns of the Members pane. The columns depend on the type and protocol of the group."""
 
 from __future__ import annotations
 

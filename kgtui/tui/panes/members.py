@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MembersPane(Pane):
-    """Pane with one row per member of the group, with different columns for consumer, Streams and Connect groups."""
+    """Pane with one row per member of the group. The columns depend on the type and protocol of the group."""
 
     reading_field: ClassVar[str] = "details"
     reading_name: ClassVar[str] = "the members"

@@ -136,7 +136,7 @@ class OverviewPane(Pane):
 
 
 LONGEST_ID = 400
-"""Maximum width of a group id, in terminal cells. The middle of a longer group id is replaced by an ellipsis."""
+"""Maximum width of a group id, in terminal cells. The middle of a longer group id is replaced with an ellipsis."""
 
 
 def overview_sections(

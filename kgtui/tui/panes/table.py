@@ -318,7 +318,14 @@ FittedColumns = list[tuple[Column[RowT], int]]
 def heading_strip(
     fitted: FittedColumns[RowT], sorted_by: tuple[str, bool] | None, style: Style, chosen: Style
 ) -> Strip:
-    """Render the titles of the columns. The column that the rows are sorted by has the style `chosen`."""
+    """Render the titles of the columns.
+
+    Args:
+        fitted: the columns that fit the table, each with its width.
+        sorted_by: id of the column that the rows are sorted by, and whether the order is descending; None if unsorted.
+        style: style of the titles.
+        chosen: style of the title of the column that the rows are sorted by.
+    """
     segments: list[Segment] = []
     for column, width in fitted:
         is_sorted = sorted_by is not None and sorted_by[0] == column.id
@@ -328,7 +335,13 @@ def heading_strip(
 
 
 def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: Callable[[str], Style] | None) -> Strip:
-    """Render one row. `role_style` returns the color for a role; if it is None, all cells have the style `base`."""
+    """Render one row.
+
+    Args:
+        fitted: the columns that fit the table, each with its width.
+        base: style of the row.
+        role_style: returns the color for the role of a cell; None to give all cells the style `base`.
+    """
     segments: list[Segment] = []
     for column, width in fitted:
         cell = column.cell(row)

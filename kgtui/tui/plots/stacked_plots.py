@@ -114,7 +114,10 @@ def _count(value: float | None) -> str:
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """Return the labels for the lag, for the rate of records written, and for the rate of records read."""
+    """Return the labels for the lag, the rate of records written and the rate of records read at the time `at`.
+
+    If `at` is None, the labels show the latest values.
+    """
     lag = [
         _label("lag", _count(timeline.value_at(timeline.lag, at))),
         _label("max", _count(largest(timeline.lag)), MUTED),
@@ -329,7 +332,10 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 
 
 def smooth(values: Sequence[float], cells: int) -> list[float]:
-    """Replace each value with the average of the last `cells` values. NaN stays NaN and is left out of the averages."""
+    """Replace each value with the average of itself and the `cells` - 1 values before it.
+
+    NaN stays NaN and is left out of the averages.
+    """
     if cells <= 1:
         return list(values)
     found = []

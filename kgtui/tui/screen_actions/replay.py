@@ -112,7 +112,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Move to another poll in a worker, and show the poll. If `move` finds no poll, show the message `at_the_end`."""
+    """Call `move` in a worker, and show the poll to which it moved. If there is none, show the message `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return

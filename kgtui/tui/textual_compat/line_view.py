@@ -189,5 +189,8 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the scroll bar thumb, drawn in eighths of a cell, looks different with the new number of lines."""
+    """Return whether the scroll bar thumb looks different with `lines` instead of `old` lines of text.
+
+    The thumb is drawn in eighths of a cell, and a small change of the number of lines may not be visible.
+    """
     return abs(lines - old) * height * 8 > old

@@ -338,6 +338,10 @@ class PreparedLayout:
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
     """Compute the nodes and the order of the groups from the snapshot of the model, with pauses for the event loop.
 
+    Args:
+        query: the active filter.
+        slices: runs each step, and lets other tasks run between slices of it.
+
     Raises:
         SupersededError: the user has changed filter, grouping or order in the meantime.
     """

@@ -80,7 +80,14 @@ def column_widths(width: int) -> TreeColumns:
 
 
 def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
-    """Return the line above the tree: the grouping, and the column titles, with `+` or `-` after the sorted column."""
+    """Return the line above the tree: the grouping and the titles of the columns.
+
+    The title of the column that groups are sorted by ends with `+` (ascending) or `-` (descending).
+
+    Args:
+        grouping: text about the grouping, such as `by type, state`.
+        sort: what the groups are sorted by: `name`, `lag` or `members`.
+    """
     wide = column_widths(width)
     sign = {True: "-", False: "+"}[descending]
     names = {"name": "name", "members": "count", "lag": "lag"}

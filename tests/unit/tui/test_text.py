@@ -53,7 +53,7 @@ def test_long_ids_are_cut_in_the_middle_or_at_the_end() -> None:
     assert cell_len(text.plain(wide, 8, cut="middle")) <= 8
 
 
-def test_ascii_mode_escapes_all_other_characters(fixed_settings: text.DisplaySettings) -> None:
+def test_ascii_mode_escapes_all_characters_outside_ascii(fixed_settings: text.DisplaySettings) -> None:
     fixed_settings.ascii = True
     assert text.plain("caf\u00e9 \u65e5") == "caf\\xe9 \\u65e5"
     assert text.plain("abcdef", 4) == "abc~"

@@ -155,7 +155,7 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
         assert options.highlighted == 0
 
 
-# Tests of the order of keys
+# Tests that keys are handled in the order in which they were typed
 
 
 class FilterApp(App[None]):
