@@ -165,7 +165,10 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
 
 
 def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
-    """Explain that the broker does not offer the configured SASL mechanism."""
+    """Explain that the broker does not offer the configured SASL mechanism.
+
+    `offered` lists the mechanisms that the broker offers; it is `""` if they are unknown.
+    """
     advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set sasl.mechanism to another one"
     return f"{address} does not offer the SASL mechanism {mechanism}: {advice}"
 

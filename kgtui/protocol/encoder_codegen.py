@@ -194,7 +194,7 @@ class _Encoder:
                 self.text(field.name, field.type, element)
 
     def tags(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes the tagged fields (KIP-482) whose value differs from their default."""
+        """Generate the code that encodes the tagged fields (KIP-482) whose values are not the defaults."""
         out = self.out
         tagged = struct.tagged(self.version)
         if not tagged:

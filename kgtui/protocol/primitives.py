@@ -1,4 +1,4 @@
-"""Read and write the primitive types of Kafka's protocol, and build the errors for malformed data.
+"""Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
 The generated codecs and the hand-written decoders call these functions. Kafka's protocol guide defines the types.
 """
@@ -40,7 +40,7 @@ def uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def uvarint_bytes(value: int) -> bytes:
-    """Write an unsigned variable-length integer."""
+    """Encode an unsigned variable-length integer."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -119,18 +119,18 @@ def as_bytes(body: bytes | memoryview) -> bytes:
 
 
 def compact_length(count: int) -> bytes:
-    """Write the length of a compact array or compact string (KIP-482); the number that is written is `count + 1`."""
+    """Encode the length of a compact array or compact string (KIP-482): the encoded number is `count + 1`."""
     return uvarint_bytes(count + 1)
 
 
 def compact_string(value: str) -> bytes:
-    """Write a compact string (KIP-482)."""
+    """Encode a compact string (KIP-482)."""
     raw = value.encode("utf-8", "surrogateescape")
     return compact_length(len(raw)) + raw
 
 
 def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
-    """Write a section of tagged fields (KIP-482) from `(tag, content)` pairs in ascending order of their tags."""
+    """Encode a section of tagged fields (KIP-482) from `(tag, content)` pairs in ascending order of their tags."""
     parts = [uvarint_bytes(len(tags))]
     for tag, content in tags:
         parts += (uvarint_bytes(tag), uvarint_bytes(len(content)), bytes(content))

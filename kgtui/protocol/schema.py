@@ -60,7 +60,7 @@ class Versions(NamedTuple):
 
 
 NEVER = Versions(0, -1)
-"""The empty range of versions."""
+"""A range that contains no version."""
 
 
 @dataclass(frozen=True, slots=True)

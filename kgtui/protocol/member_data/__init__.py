@@ -39,8 +39,8 @@ def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, A
     """Decode the data that follows the version; return None if the data does not match any version of `message`.
 
     Data of an unknown newer version is decoded as the newest version of `message`. Some clients write a version but
-    omit its last fields. The data is then decoded as an older version, but only if it ends exactly where a message of
-    that older version ends. Otherwise, damaged data could be decoded as an empty list.
+    omit the last fields of that version. The data is then decoded as an older version, but only if it ends exactly
+    where a message of the older version ends. Without this check, damaged data could be decoded as an empty list.
     """
     version = min(version, message.high)
     try:

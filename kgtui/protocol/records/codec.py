@@ -184,7 +184,7 @@ def _single(field: Field, version: int, value: Any) -> Any:
 
 
 Subscription: TypeAlias = consumer.Subscription | connect.Subscription | schema_registry.Identity
-"""The metadata that a consumer, a Connect worker or a schema registry sent when it joined."""
+"""The metadata that a consumer, a Connect worker or a schema registry sent when it joined the group."""
 
 Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | schema_registry.Assignment
 """The assignment of a consumer, a Connect worker or a schema registry."""

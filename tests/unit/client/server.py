@@ -241,7 +241,7 @@ def groups(*ids: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def cluster(size: int = 1, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeCluster]:
-    """Run a cluster in which every broker lists exactly one group, whose name contains the broker's id."""
+    """Run a cluster in which every broker lists exactly one group, for example broker 1 lists `group-of-1`."""
     fake = FakeCluster(size)
     for node, broker in fake.brokers.items():
         broker.on[LIST_GROUPS.key] = always(groups(f"group-of-{node}"))

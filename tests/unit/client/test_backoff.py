@@ -40,7 +40,10 @@ def test_two_thousand_failures_do_not_overflow_the_backoff_pause() -> None:
 
 
 class Runners:
-    """Functions to run with `first_success`. The number of each function that starts or is cancelled is stored."""
+    """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
+
+    `started` and `cancelled` contain the numbers of the functions that were started or cancelled.
+    """
 
     def __init__(self) -> None:
         self.started: list[int] = []

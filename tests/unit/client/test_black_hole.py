@@ -80,9 +80,9 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Call a random broker on a random lane.
+    """Make 25 calls, each to a random broker on a random lane.
 
-    The response must be correct, or the error must be of a documented type.
+    Every call must return the correct response or raise an error of a documented type.
     """
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
@@ -102,10 +102,10 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_the_pool_recovers_from_random_link_faults(seed: int) -> None:
+async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
     """While connections fail, calls raise only documented errors.
 
-    After that, all calls succeed, and no connection or task is left.
+    After that, all calls succeed, and closing the pool leaves no connection and no task.
     """
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)

@@ -43,7 +43,8 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_find_coordinators_sends_no_request_for_learned_coordinators() -> None:
+async def test_find_coordinators_sends_no_request_for_known_coordinators() -> None:
+    """The caller has stored these coordinators with `learn_coordinators`."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=5)

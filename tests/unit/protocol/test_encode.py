@@ -122,7 +122,7 @@ def test_a_tagged_field_whose_size_is_too_small_is_rejected() -> None:
         API_VERSIONS.response.decode(3, start + b"\1\1\4" + epoch)
 
 
-def test_any_mapping_and_any_sequence_can_be_encoded() -> None:
+def test_encoding_accepts_mappings_and_sequences_other_than_dict_and_list() -> None:
     from types import MappingProxyType
 
     rows = (MappingProxyType({"GroupId": "g"}),)

@@ -25,7 +25,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_each_table_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_version_of_a_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message.name))
 
 

@@ -12,7 +12,7 @@ def raw(text: str) -> bytes:
     return bytes.fromhex(text.replace(" ", ""))
 
 
-def test_describe_groups_v6_reports_a_missing_group() -> None:
+def test_describe_groups_v6_reports_a_missing_group_as_not_found() -> None:
     answer = raw(
         "00000000 02 0045 16 47726f7570206e6f7065206e6f7420666f756e642e 05 6e6f7065 05 44656164 01 01 0180000000 00 00"
     )
@@ -42,7 +42,7 @@ def test_describe_groups_v5_reports_a_missing_group_as_dead() -> None:
     assert DESCRIBE_GROUPS.response.encode(5, {"Groups": [group]}) == answer
 
 
-def test_delete_groups_v2_reports_a_missing_group() -> None:
+def test_delete_groups_v2_reports_a_missing_group_as_not_found() -> None:
     answer = raw("00000000 02 05 6e6f7065 0045 00 00")
     value = DELETE_GROUPS.response.decode(2, answer)
     assert value == {

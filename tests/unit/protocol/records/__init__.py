@@ -1,1 +1,1 @@
-"""Tests of the records in `__consumer_offsets`."""
+"""Tests of `kgtui.protocol.records`, which decodes and encodes the records of `__consumer_offsets`."""

@@ -49,7 +49,7 @@ def test_kgtui_has_a_table_for_each_kafka_schema_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_table_version_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_version_of_a_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message))
 
 
