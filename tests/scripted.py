@@ -73,7 +73,7 @@ class ScriptedAdmin:
         lag: int | None = None,
         **describe: object,
     ) -> None:
-        """Add a group with a description.
+        """Add a group and its `GroupDescription`. `describe` are further fields of the description.
 
         If `lag` is given, the group has one committed offset in topic `t-<group>`, or one start offset if it is a share
         group.

@@ -93,7 +93,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
-    """Read and execute commands until stdin is closed."""
+    """Read and execute commands until stdin is closed; then set `stopped`."""
     reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

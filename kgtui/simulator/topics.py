@@ -93,12 +93,18 @@ class Topic:
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
-        """Return the approximate time at which a record was written, in seconds since the start of the cluster."""
+        """Return the approximate time at which the record with an offset was written, judged at the time `t`.
+
+        Both times are in seconds since the start of the cluster.
+        """
         rate = self._shape[partition][1]
         return t - (self.log_ends(t)[partition] - offset) / rate if rate else t
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
-        """Return the indexes of the brokers with a replica of a partition, the preferred leader first."""
+        """Return the indexes of the brokers with a replica of a partition, the preferred leader first.
+
+        `nodes` is the number of brokers, and `factor` the replication factor.
+        """
         first = self.salt + partition
         return tuple((first + step) % nodes for step in range(min(factor, nodes)))
 
@@ -146,7 +152,7 @@ class DailyTopic(Topic):
     def _wave(t: float, period: float, height: float, peak: float) -> float:
         """Return the number, possibly negative, that one sine wave of the traffic adds to the result of `flow` at `t`.
 
-        The wave has an amplitude of `height` and a maximum at the time `peak`.
+        The wave repeats every `period` seconds, has an amplitude of `height`, and has a maximum at the time `peak`.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

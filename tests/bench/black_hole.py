@@ -101,7 +101,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Start both clusters in another process, and return the result of `_compare`."""
+    """Start both clusters in another process, and return the result of `_compare` for `calls` × `rounds` calls."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_brokers, args=(there,), daemon=True)

@@ -103,7 +103,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return, for each table by name, the latencies of all commits in seconds."""
+    """Return table name → the latency of each commit in that table, in seconds."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)

@@ -34,7 +34,7 @@ A commit has a topic id if the client has sent it (OffsetCommit v10, Kafka 4.1 a
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write random commits of 2,000 groups into one file per partition of `__consumer_offsets`.
+    """Write `records` random offset commits of 2,000 groups into one file per partition of `__consumer_offsets`.
 
     Each group has offsets for 10 partitions.
     """

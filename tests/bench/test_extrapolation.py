@@ -6,7 +6,7 @@ from tests.bench import extrapolation
 
 
 def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, object]:
-    """Return the result of a run with this number of records and these seconds for each layer."""
+    """Return the result of a run over `records` records in which each layer took the given number of seconds."""
     seconds = {"bronze": bronze, "silver": silver, "gold": gold}
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 

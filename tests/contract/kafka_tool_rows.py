@@ -63,7 +63,7 @@ def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
 
 
 def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> ToolRows:
-    """Return the rows for the output of `kgtui show --format json`."""
+    """Return the rows for the values of the keys `groups` and `cluster` in the output of `kgtui show --format json`."""
     tool_rows = ToolRows()
     addresses = {broker["id"]: f"{broker['host']}:{broker['port']}" for broker in cluster["brokers"]}
     for found in groups:

@@ -77,7 +77,9 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of the table with the header line `header`. The rows are in `body`, up to the first empty line."""
+    """Yield the rows of the table with the header line `header`. The rows are in `body`, up to the first empty line.
+
+    `ids` are the group ids in the table; see `rows`."""
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
     at = 0

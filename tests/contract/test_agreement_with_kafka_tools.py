@@ -250,7 +250,7 @@ def test_kgtui_reports_the_same_connect_tasks_as_the_rest_interface(reports: Rep
 
 
 def run_json(words: list[str], reports: Reports, capfdbinary: pytest.CaptureFixture[bytes]) -> dict[str, Any]:
-    """Run a kgtui command and return the JSON that it prints."""
+    """Run a kgtui command on the broker of `reports`, and return the JSON that it prints."""
     capfdbinary.readouterr()
     assert main(["--bootstrap-server", reports.live.bootstrap, *words]) == 0
     printed: dict[str, Any] = json.loads(capfdbinary.readouterr().out)

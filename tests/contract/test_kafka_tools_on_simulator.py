@@ -40,7 +40,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
-    """Run a tool and return its output; the test fails if it exits with an error or writes to standard error."""
+    """Run one of Kafka's tools of a version, and return its output. The test fails if the tool reports an error."""
     command = [
         "java",
         "-XX:TieredStopAtLevel=1",

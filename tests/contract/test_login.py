@@ -34,7 +34,10 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def refusal(address: str, config: Path | dict[str, str]) -> str:
-    """Return the message of a failed login; assert that neither the message nor the traceback has a password."""
+    """Try to log in with `config`, and return the message of the failure.
+
+    Asserts that neither the message nor the traceback has a password.
+    """
     with pytest.raises(UnreachableError) as caught:
         await log_in(address, config)
     text = "".join(traceback.format_exception(caught.value))

@@ -77,13 +77,16 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
-    """Return a summary of a group, as the background sweep stores it in snapshots."""
+    """Return a summary of a group, as the background sweep stores it in snapshots.
+
+    `unknown` is the number of partitions with an unknown lag.
+    """
     index = encode_member_index({"client": ["client"], "host": ["/10.0.0.1"], "member": ["m-1"]})
     return Summary(members, lag, unknown, 1, topics, index, NOW - 3)
 
 
 def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
-    """Return the rows of many groups: every 50th is a Connect group; 900 of each 1,000 are Stable, the others Empty."""
+    """Return `count` rows. Every 50th group is a Connect group; 900 of each 1,000 are Stable, the others Empty."""
     rows: list[Row] = []
     for number in range(count):
         state = "Stable" if number % 1000 < 900 else "Empty"

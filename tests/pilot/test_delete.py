@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> StateFolder:
 async def dialog_on(
     admin: ScriptedAdmin, folder: StateFolder, *groups: str, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
-    """Run an app with the delete dialog for `groups`. The dialog has already made its plan."""
+    """Run an app with the delete dialog for `groups`, and wait until the dialog has planned the deletion."""
     target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, groups)
@@ -364,7 +364,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Execute a delete in which the broker deletes the group, but its response is lost."""
+    """Delete a group in such a way that the broker deletes it, but the response never arrives."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)

@@ -50,7 +50,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 async def running(
     admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
-    """Run the app, and wait until all groups are listed."""
+    """Run the app on the scripted cluster, and wait until the tree shows all groups."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     session = Session(Target("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder))
     app = KgtuiApp(session)
@@ -60,7 +60,7 @@ async def running(
 
 
 async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
-    """Put the cursor on a group and wait until it is described."""
+    """Put the cursor of the tree on a group, and wait until the monitor has read the `GroupDescription`."""
     screen = main_screen(app)
     screen.group_tree.reveal_later(group)
     await until(pilot, lambda: screen.group == group and group in screen.snapshot.details)

@@ -64,7 +64,7 @@ async def test_random_input_without_quit_keys_does_not_end_the_app(tmp_path: Pat
 
 
 def send(app: KgtuiApp, chance: random.Random) -> None:
-    """Send one random input to the app."""
+    """Send one input to the app: a key, a paste, a click or a resize that `chance` chooses."""
     kind = chance.random()
     if kind < 0.75:
         key = chance.choice(KEYS)

@@ -90,7 +90,10 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether the member at `index` has its target assignment. Members reconcile one after the other."""
+        """Return whether the member at `index` already has its target assignment, if the group is in the state `state`.
+
+        Members reconcile one after the other.
+        """
         if state in ("Assigning", "NotReady"):
             return False
         if state != "Reconciling":

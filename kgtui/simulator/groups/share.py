@@ -70,7 +70,10 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign partitions round robin, at least two to each member, so that several members can share a partition."""
+        """Return the assignment of one of `members` members.
+
+        Partitions are assigned round robin, at least two to each member, so that several members share a partition.
+        """
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions

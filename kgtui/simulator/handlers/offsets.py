@@ -248,6 +248,7 @@ def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tu
     """Return the offset and timestamp of the record that ListOffsets finds for the timestamp `target`.
 
     For `MAX_TIMESTAMP` this is the newest record, and otherwise the first record that is not older than `target`.
+    `index` is the partition, and `log` has the log bounds of all partitions of the topic.
     """
     start, end = log.starts[index], log.ends[index]
     if target == MAX_TIMESTAMP:

@@ -61,7 +61,10 @@ def top(app: KgtuiApp) -> MainScreen:
 
 
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
-    """Open a recording with `t` at a time, by default its end, and wait until the screen shows its groups."""
+    """Open the recording in `lake` with the key `t`, and wait until the screen shows its groups.
+
+    `time` is the time to show; by default, the end of the recording.
+    """
     await pilot.press("t")
     await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
     dialog = app.screen

@@ -14,7 +14,7 @@ from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Return a mapping from the first word of each line of the grid to the line."""
+    """Return the lines of the grid. The key of each line is its first word, such as a partition number."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}
