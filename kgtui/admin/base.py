@@ -25,7 +25,7 @@ DEFAULT_TIMEOUT = 30.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListingDelta:
-    """The differences between two successive lists of one broker.
+    """The differences between two successive lists of groups from one broker.
 
     Attributes:
         updated: group id → listing, for groups that are new or whose listing has changed.

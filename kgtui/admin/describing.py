@@ -1,13 +1,15 @@
 """Describe groups of any mix of types, each with the RPC of its own type.
 
-The type of most groups is known from the newest list, and the RPC of that type is tried first. After error 69, or after
-error 35 if a group type is disabled, the RPC of the next type is tried. Kafka's admin client does the same: it tries
-ConsumerGroupDescribe and then DescribeGroups. Before v6, DescribeGroups returns the state `Dead` without an error for
-every unknown group, so `Dead` does not prove that the group is missing. A group that no RPC has found is looked up in
-the coordinator's list, unless the RPCs of all types have answered that the group does not exist.
+The type of most groups is known from the newest list of groups, and the RPC of that type is tried first. The RPC of the
+next type is tried after error 69 (GROUP_ID_NOT_FOUND), or after error 35 (UNSUPPORTED_VERSION), which means that a
+group type is disabled. Kafka's admin client does the same: it tries ConsumerGroupDescribe and then DescribeGroups.
+Before v6, DescribeGroups returns the state `Dead` without an error for every unknown group, so `Dead` does not prove
+that the group is missing. A group that no RPC has found is looked up in the coordinator's list, unless the RPCs of all
+types have answered that the group does not exist.
 
-For a group of one of the newer types, the broker returns error 29 if the user may not describe one of its topics. The
-response then contains no state, epochs or members (seen on 4.3.1), so only the list has information about the group.
+For a consumer, share or streams group, the broker returns error 29 (TOPIC_AUTHORIZATION_FAILED) if the user may not
+describe one of its topics. The response then contains no state, epochs or members (seen on 4.3.1), so only the list has
+information about the group.
 """
 
 from __future__ import annotations
@@ -146,7 +148,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # let a screen on the same event loop handle key presses
+                await asyncio.sleep(0)  # lets the terminal UI, which may use the same event loop, handle key presses
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -155,7 +157,7 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].inconclusive = True  # a group of another type is also reported as `Dead`
+                searches[group].inconclusive = True  # these versions also report groups of other types as `Dead`
             else:
                 del searches[group]
                 self._add_result(batch, group, group_type, code, row, node, source)

@@ -46,7 +46,7 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups whose type stays cached although no broker lists them any more.
 
-Such a group may still be on the screen and be described again. Its cached type then selects the right RPC.
+The terminal UI may still show such a group and describe it again. Its cached type then selects the right RPC.
 """
 
 INTERACTIVE_GROUPS = 20

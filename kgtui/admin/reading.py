@@ -181,13 +181,13 @@ async def read_groups(
         deadline: this function uses one step of the deadline for descriptions, offsets and configs, and one for log
             bounds if any are read.
         describe: ids of the groups to describe.
-        offsets: newest listing by id of the groups whose offsets are read; groups without offsets
+        offsets: group id → newest listing, for the groups whose offsets are read. Groups without offsets
             (`Listing.has_offsets`) are skipped.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
         every_offset: whether to read the offsets even of groups for which `has_offsets` is False.
-        separately: whether the results of other calls are kept if a call fails as a whole. Each group of the failed
-            call then has a fault. By default, the error is raised.
+        separately: whether a failed call for descriptions, offsets or configs becomes a fault of each of its groups, so
+            that the results of the other calls are kept. By default, the error of the failed call is raised.
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
         described: descriptions that were read earlier. The log bounds of the partitions that their members own are
             read too.
@@ -296,7 +296,7 @@ async def read_by_coordinator(
         groups: node id of a coordinator → ids of its groups.
         listings: newest listing of each group, by group id.
         describe: ids of the groups to describe.
-        owned: other partitions whose log bounds are read, because members own them.
+        owned: partitions that members own. Their log bounds are read even if no offset is committed.
         group_batch: number of groups per batch.
         log_batch: number of partitions per request for log bounds.
     """
@@ -305,7 +305,7 @@ async def read_by_coordinator(
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # Run this in a thread, so that it does not block the event loop, which may also draw a screen.
+    # Run this in a thread, so that it does not block the event loop, on which the terminal UI may run.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
     # Read all chunks at the same time, because a leader that does not answer uses up the whole time limit of its
     # request.

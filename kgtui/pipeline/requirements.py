@@ -33,7 +33,7 @@ OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable with the path of a folder. Jars are taken from this folder before any other place."""
+"""Environment variable with the path of a folder in which jars are searched first."""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
 """Environment variable with the URL of the Maven repository that replaces Maven Central."""

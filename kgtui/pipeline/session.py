@@ -152,7 +152,7 @@ def start(
     silence_py4j_logging()
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # The workers of a cluster run python3 from their own PATH, because Python may have another path there.
+        # Not set for a cluster, whose workers run the python3 on their own PATH, because its path may differ there.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -217,7 +217,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Set the umask in this context, so that only the owner can read files of a JVM that starts in the context."""
+    """Set the umask in this context, so that only the owner can read files that a JVM started in it creates."""
     before = os.umask(0o077)
     try:
         yield

@@ -54,7 +54,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """The running program with the screen of `cluster`. It is started once per module and terminal size."""
+    """The running terminal UI, connected to `cluster`. It is started once per module and terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
@@ -63,6 +63,6 @@ def running(
 
 @pytest.fixture
 def ui(running: Ui) -> Ui:
-    """The running program with the screen of `cluster`, in the same state as after its start."""
+    """The running terminal UI, connected to `cluster` and in the same state as after its start."""
     running.restore_start_state()
     return running

@@ -1,4 +1,4 @@
-"""Tests of what the screen shows while brokers stop, hang, respond slowly or refuse requests."""
+"""Tests of what the terminal UI shows while brokers stop, hang, respond slowly or refuse requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cluster_with_faults() -> Iterator[SimulatorProcess]:
 
 @pytest.fixture(scope="module")
 def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The running program with the screen of the cluster with five brokers. Its polling interval is short."""
+    """The running terminal UI, connected to the cluster with five brokers. Its polling interval is short."""
     with Terminal(tmp_path_factory.mktemp("home")) as terminal:
         ui = Ui(terminal, "--interval", "0.5", "--bootstrap-server", cluster_with_faults.bootstrap)
         ui.start()
@@ -41,7 +41,7 @@ def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest
 
 @pytest.fixture
 def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
-    """The running program with the screen of a healthy cluster. The faults of a test are removed after the test."""
+    """The running terminal UI, connected to a healthy cluster. The faults of a test are removed after the test."""
     ui_of_module.restore_start_state()
     yield ui_of_module
     cluster_with_faults.control("clear")
@@ -64,7 +64,7 @@ def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: 
     ui.terminal.wait_until_gone("broker 4: no answer", FAULT_TIMEOUT)
 
 
-def test_slow_broker_does_not_delay_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_slow_broker_does_not_delay_key_presses(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     cluster_with_faults.control("latency", node=2, seconds=3.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Left")
@@ -135,7 +135,7 @@ def test_pane_still_shows_a_group_that_was_deleted(ui: Ui, cluster_with_faults: 
     ui.terminal.keys("Home")
 
 
-def test_offsets_pane_marks_commits_on_a_deleted_topic(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_offsets_pane_marks_committed_offsets_of_a_deleted_topic(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     ui.select("search.index-blue")
     ui.pane("4", "search.documents")
     cluster_with_faults.control("delete_topic", name="search.documents")

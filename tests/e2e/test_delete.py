@@ -1,4 +1,4 @@
-"""Tests of deleting groups on the screen: only Empty groups can be deleted, after their id has been typed."""
+"""Tests of deleting groups in the terminal UI: only Empty groups can be deleted, after their id has been typed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the screen → id of the Empty group that is deleted in the test with this width."""
+"""Width of the terminal → id of the Empty group that is deleted in the test with this width."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
@@ -53,7 +53,7 @@ def test_empty_group_is_deleted_after_its_id_is_typed(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_canceling_the_dialog_changes_nothing(ui: Ui) -> None:
+def test_canceling_the_delete_dialog_deletes_nothing(ui: Ui) -> None:
     """The Cancel button has the focus, so that pressing enter directly after `d` deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
@@ -65,7 +65,7 @@ def test_canceling_the_dialog_changes_nothing(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_delete_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
+def test_deleting_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("d")
     ui.terminal.wait_for("stop them first")
@@ -95,7 +95,7 @@ def test_deleting_marked_groups_is_confirmed_by_their_number(ui: Ui) -> None:
     ("found_by", "asked"),
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
-def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_by: str, asked: str) -> None:
+def test_group_id_with_control_characters_is_confirmed_in_a_typable_form(ui: Ui, found_by: str, asked: str) -> None:
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("To confirm, type the")
@@ -106,7 +106,7 @@ def test_id_with_control_characters_is_confirmed_in_typable_form(ui: Ui, found_b
     ui.remove_filter()
 
 
-def test_read_only_screen_offers_no_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_read_only_mode_does_not_offer_to_delete(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """With `--read-only`, neither the footer, nor a key, nor the command palette offers to delete."""
     ui = Ui(terminal, "--read-only", "--bootstrap-server", cluster.bootstrap)
     ui.start()

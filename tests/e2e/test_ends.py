@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("key", ["q", "C-c"])
-def test_quit_key_restores_the_terminal(terminal: Terminal, cluster: SimulatorProcess, key: str) -> None:
+def test_program_restores_the_terminal_after_a_quit_key(
+    terminal: Terminal, cluster: SimulatorProcess, key: str
+) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.keys(key)
     assert terminal.status() == 0
@@ -30,7 +32,9 @@ def test_quit_key_restores_the_terminal(terminal: Terminal, cluster: SimulatorPr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda number: str(number.name))
-def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals) -> None:
+def test_program_restores_the_terminal_after_a_signal(
+    terminal: Terminal, cluster: SimulatorProcess, number: signal.Signals
+) -> None:
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(number)
     assert terminal.status() == 128 + number
@@ -38,7 +42,7 @@ def test_signal_restores_the_terminal(terminal: Terminal, cluster: SimulatorProc
 
 
 def test_program_ends_after_the_signals_of_a_closed_terminal(terminal: Terminal, cluster: SimulatorProcess) -> None:
-    """The kernel sends SIGHUP and SIGCONT, the latter in case that the program is stopped."""
+    """When a terminal is closed, the kernel sends SIGHUP, and SIGCONT in case the program is suspended."""
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(signal.SIGCONT)
     terminal.signal(signal.SIGHUP)
@@ -77,7 +81,7 @@ def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: Simul
         program.wait()
 
 
-def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_ctrl_z_suspends_the_program_and_fg_redraws_the_screen(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """While the program is suspended, the shell can be used. When the program continues, it redraws the screen."""
     ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
     ui.start()
@@ -93,8 +97,8 @@ def test_ctrl_z_suspends_and_fg_redraws(terminal: Terminal, cluster: SimulatorPr
     assert terminal.status() == 0
 
 
-def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
-    """`kgtui demo` starts the screen and a simulator process. After the exit, neither is running."""
+def test_demo_stops_its_simulator_when_it_exits(terminal: Terminal) -> None:
+    """`kgtui demo` starts the terminal UI and a simulator process. After the exit, neither is running."""
     Ui(terminal, "demo", "--brokers", "2").start()
     terminal.wait_for("customers.sync")
     terminal.keys("q")
@@ -103,7 +107,7 @@ def test_demo_stops_its_cluster_at_the_end(terminal: Terminal) -> None:
     terminal.wait_for("none")
 
 
-def test_closed_pipe_ends_ls_quietly(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_ls_exits_without_an_error_if_its_pipe_is_closed(terminal: Terminal, cluster: SimulatorProcess) -> None:
     """If the reader of the pipe exits early, as in `kgtui ls | head`, the program prints no error and exits with 0."""
     terminal.enter(f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said | head -1")
     assert terminal.status() == 0

@@ -1,4 +1,4 @@
-"""Tests of the screen on real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
+"""Tests of the terminal UI with real Kafka 4.3.1 brokers: live groups of every type, and users with few permissions."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles of the live groups to test; `live[role]` is the group with this role.
+"""Roles of the classic and consumer groups to test; `live[role]` is the group with this role.
 
-Share and streams groups are not in this list, because the test finds them by their type.
+Share and streams groups have no role here, because the test finds them by their type.
 """
 
 
 @pytest.fixture(scope="module")
 def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """The running program with the screen of the broker with live groups."""
+    """The running terminal UI, connected to the broker with the live groups."""
     with Terminal(tmp_path_factory.mktemp("home"), size=(140, 40)) as terminal:
         ui = Ui(terminal, "--interval", "1", "--bootstrap-server", live_431.bootstrap)
         ui.start()
@@ -34,7 +34,7 @@ def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_live_groups_are_shown_and_cannot_be_deleted(live_431: Live, ui_on_real_broker: Ui) -> None:
-    """The screen shows state, members and lag of the live groups, and `d` shows why they cannot be deleted."""
+    """The terminal UI shows state, members and lag of each live group. The key `d` shows why it cannot be deleted."""
     groups = [live_431[role] for role in LIVE_ROLES]
     groups += [g for g in live_431.groups.values() if g.type in {"share", "streams"} and g.state == "Stable"]
     terminal = ui_on_real_broker.terminal

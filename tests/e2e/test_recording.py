@@ -53,8 +53,8 @@ def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, la
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
-def test_check_of_the_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
-    """The groups with lag made no progress during the recording, and their verdict must therefore be STOP."""
+def test_check_of_a_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
+    """The groups with lag made no progress during the recording, and their health verdict must therefore be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}
@@ -68,7 +68,9 @@ def test_check_of_the_recording_finds_stopped_groups(live_431: Live, lake: str) 
     assert (ran.returncode, found["check"]["failed"]) == (1, True)
 
 
-def test_lake_is_private_and_contains_no_secrets(secure_broker: Secure, tmp_path: Path) -> None:
+def test_recording_is_accessible_only_to_its_owner_and_contains_no_password(
+    secure_broker: Secure, tmp_path: Path
+) -> None:
     lake, login = tmp_path / "lake", str(secure_broker.command_config("viewer"))
     words = ("--bootstrap-server", secure_broker.sasl, "--command-config", login, "--interval", "1", "--for", "3")
     assert kgtui("record", str(lake), *words).returncode == 0

@@ -1,4 +1,4 @@
-"""Tests of what a new user does first: move, search, open panes, group, sort, read the help."""
+"""Tests of what a new user does first: move, search, open panes, group and sort the tree, read the help."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Pat
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
     names = names_shown(terminal.wait_for("audit.sink"))
-    terminal.keys("NPage")  # The first page down only moves the cursor to the last visible line.
+    terminal.keys("NPage")  # Do not wait for other groups: the first page down only moves the cursor to the last line.
     for _ in ids:
         if last in names:
             break
@@ -56,7 +56,7 @@ def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Pat
     terminal.wait_for("customers.sync")
 
 
-def test_filter_shows_only_matching_groups_until_removed(ui: Ui) -> None:
+def test_tree_shows_only_matching_groups_until_the_filter_is_removed(ui: Ui) -> None:
     screen = ui.filter("type:share", shown=6)
     assert "emails.workers" in screen
     assert "customers.sync" not in screen
@@ -64,7 +64,7 @@ def test_filter_shows_only_matching_groups_until_removed(ui: Ui) -> None:
     ui.terminal.wait_for("customers.sync")
 
 
-def test_wrong_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
+def test_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
     """While a filter is invalid, the last valid filter stays active, and a message says what was expected."""
     ui.filter("type:share", shown=6)
     ui.focus_filter()
@@ -91,7 +91,7 @@ def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
+def test_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.leave_pane()
     ui.terminal.keys("f")
@@ -120,7 +120,7 @@ def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_nodes_collapse_and_expand(ui: Ui) -> None:
+def test_left_collapses_and_right_expands_a_tree_node(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Left")
     ui.terminal.wait_until_gone("spark-checkpoints")
@@ -129,7 +129,7 @@ def test_nodes_collapse_and_expand(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_marked_groups_are_counted(ui: Ui) -> None:
+def test_number_of_marked_groups_is_shown(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("*")
     ui.terminal.wait_for("3 marked")
@@ -147,7 +147,7 @@ def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.wait_for("by type, state")
 
 
-def test_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
+def test_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("C-p")
     ui.terminal.wait_for("Search for commands")
     ui.terminal.type("aggregate")
@@ -168,7 +168,7 @@ def test_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("Home")
 
 
-def test_ids_and_commands_are_copied(ui: Ui) -> None:
+def test_keys_copy_the_group_id_and_a_kafka_command(ui: Ui) -> None:
     ui.select("iot.aggregate")
     ui.terminal.keys("y")
     ui.terminal.wait_for(lambda _: ui.terminal.clipboard() == "iot.aggregate")

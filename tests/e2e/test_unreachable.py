@@ -1,4 +1,4 @@
-"""Tests of addresses at which there is no cluster: the screen says what is wrong and what to do."""
+"""Tests of addresses at which there is no cluster: the terminal UI says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def free_port() -> int:
         return port
 
 
-def test_start_screen_lists_attempts_and_takes_an_address(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_start_screen_accepts_another_address_after_a_failed_attempt(
+    terminal: Terminal, cluster: SimulatorProcess
+) -> None:
     """The start screen names the configuration file to write, and lets the user correct a wrong address."""
     terminal.start()
     screen = terminal.wait_for("choose a Kafka cluster")
@@ -85,8 +87,8 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_server_that_is_no_broker_is_reported(tmp_path: Path, side: str) -> None:
-    """The port belongs to a web server, or to a listener that expects TLS."""
+async def test_port_without_a_plaintext_kafka_listener_is_reported(tmp_path: Path, side: str) -> None:
+    """In one case, the port belongs to a web server; in the other case, to a listener that expects TLS."""
     context = None
     if side == "tls":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -27,13 +27,16 @@ _TIMEOUT = 800.0
 
 
 class BackgroundRuns:
-    """Run the pipeline in the background. Methods that return the result of a run wait until this run has ended.
+    """Run the pipeline in background processes, either to the end or in series of runs that are killed.
+
+    Methods that return the result of a run wait until this run has ended.
 
     Args:
         folder: folder in which the lakes of all runs are created.
         recording: a lake with a recording. Every run works on a copy of it.
         records: folder of files with records, which every run reads.
-        connect_url: URL of the Spark Connect server for the last run of each series. Killed runs start their own Spark.
+        connect_url: URL of the Spark Connect server for the last run of each series, which is not killed. The runs
+            before it, which are killed, start their own Spark.
 
     Attributes:
         cluster_python_starts: how many times the worker of the cluster started its own `python3`.
@@ -99,7 +102,7 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
-        """Kill a run and its JVM, `seconds` after it has begun `step`. Return False if the run ended before that."""
+        """Kill a run and its JVM, `seconds` after it has begun `step`. Return False if the run ended earlier."""
         program = self._start_program(lake, *target)
         try:
             assert program.stdout is not None
@@ -124,7 +127,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Other tests of this process may have set the Python of the executors.
+        # Other tests in this process may have set this variable, which chooses the Python of the executors.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         self._running = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *target],

@@ -57,7 +57,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # Spark uses all available CPU time. It gets a low priority, so that it does not slow down tests of the screen.
+        # Spark uses all available CPU time. With a low priority, it does not slow down tests of the terminal UI.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session
@@ -66,7 +66,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of files with records of all types."""
+    """Folder of Parquet files with `__consumer_offsets` records of all types."""
     folder = tmp_path_factory.mktemp("records")
     sample_data.write_records(folder)
     return folder
@@ -90,7 +90,7 @@ def background_runs(
 ) -> Iterator[BackgroundRuns]:
     """Runs of the pipeline in background processes.
 
-    If any selected test needs the runs, they are started before the first test.
+    The runs are started before the first test, but only if a selected test needs them.
     """
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]

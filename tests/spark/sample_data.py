@@ -66,7 +66,7 @@ def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int
     """Record polls every ten seconds from `start` (ms), with a keyframe every three minutes and a flush every minute.
 
     Args:
-        gap: reason of the gap before the first poll.
+        gap: reason of the gap before the first poll; empty if there is no gap.
     """
     for number in range(polls):
         first = number == 0

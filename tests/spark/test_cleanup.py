@@ -56,7 +56,7 @@ def end_of_day(spark: SparkSession, day: float) -> DataFrame:
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_cleanup_lists_unused_groups_and_families_from_both_sources(spark: SparkSession) -> None:
+def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: SparkSession) -> None:
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -89,8 +89,8 @@ def test_cleanup_lists_unused_groups_and_families_from_both_sources(spark: Spark
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offsets_expire_after_the_last_commit_or_after_empty(spark: SparkSession) -> None:
-    """Without decoded commits, a consumer group may have committed until it became Empty."""
+def test_offset_expiry_is_counted_from_last_commit_or_from_state_empty(spark: SparkSession) -> None:
+    """Polls do not see every commit. Without decoded commits, the last commit may be as late as the state Empty."""
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -107,14 +107,14 @@ def test_offsets_expire_after_the_last_commit_or_after_empty(spark: SparkSession
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        "polled": ms(1.5 * DAYS + WEEK),  # Empty since day 1.5
-        "decoded": ms(1.0 * DAYS + WEEK),  # last decoded commit on day 1
-        "classic": ms(0.5 * DAYS + WEEK),  # Empty since day 0.5, although the offsets were reset later
-        "simple": ms(1.5 * DAYS + WEEK),  # last observed commit on day 1.5
+        "polled": ms(1.5 * DAYS + WEEK),  # in state Empty since day 1.5; its commits were not decoded
+        "decoded": ms(1.0 * DAYS + WEEK),  # its last decoded commit was on day 1
+        "classic": ms(0.5 * DAYS + WEEK),  # in state Empty since day 0.5, although its offsets were reset later
+        "simple": ms(1.5 * DAYS + WEEK),  # the last poll that saw a new offset was on day 1.5
     }
 
 
-def test_cleanup_lists_unused_groups_without_a_recording(spark: SparkSession) -> None:
+def test_cleanup_lists_unused_groups_from_decoded_records_alone(spark: SparkSession) -> None:
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),
@@ -141,7 +141,7 @@ def test_cleanup_lists_unused_groups_without_a_recording(spark: SparkSession) ->
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_spark_computes_the_same_group_families_as_the_tree(spark: SparkSession) -> None:
+def test_spark_and_the_group_tree_compute_the_same_families(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",

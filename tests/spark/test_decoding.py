@@ -52,7 +52,7 @@ def commits() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """Records of all types and versions, and damaged copies of every second record."""
+    """Records of all types and versions, and several damaged copies of every second one of these records."""
     random = Random(4)
     valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
@@ -86,7 +86,7 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     )
 
 
-def test_every_record_is_decoded_into_exactly_one_table(lake: SparkLake, records: list[Record]) -> None:
+def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
     for _ in range(2):  # twice, because a run that continues after a killed run decodes the same batch again
         decode_batch(str(lake.folder.path), "query", batch, 0)

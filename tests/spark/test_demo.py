@@ -23,7 +23,7 @@ END = 20_404 * 86_400.0 + 15 * 3_600
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_pipeline_finds_all_incidents_of_the_demo(lake: SparkLake) -> None:
+def test_pipeline_finds_every_incident_in_the_demo_history(lake: SparkLake) -> None:
     path = lake.folder.path
     asyncio.run(record_history(str(path), DemoHistory(days=3.25, interval=900.0, until=END), ignore))
     update_gold(lake)

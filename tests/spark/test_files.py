@@ -1,4 +1,4 @@
-"""Each record is ingested from files and decoded once, even if files overlap or checkpoints are deleted."""
+"""Each record in the files is ingested and decoded only once, even if files overlap or checkpoints are deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row_counts(lake: SparkLake) -> dict[str, int]:
     return {table.name: lake.read(table).count() for table in (COORDINATOR_RECORDS, COMMITS, GROUP_EVENTS, QUARANTINE)}
 
 
-def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicates(lake: SparkLake, tmp_path: Path) -> None:
+def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake: SparkLake, tmp_path: Path) -> None:
     folder = tmp_path / "records"
     first: list[Record] = [commit(4, f"g{number}") for number in range(40)] + [(b"\x00\x63?", b"")]
     write_file(folder, "a.parquet", first)
@@ -46,7 +46,7 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicates(lake: Spa
     assert lake.read(REBALANCES).count() <= 3
 
 
-def test_folder_without_files_of_records_is_rejected(lake: SparkLake, tmp_path: Path) -> None:
+def test_missing_folder_and_folder_without_record_files_are_rejected(lake: SparkLake, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such folder"):
         stream_files(lake.spark, tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

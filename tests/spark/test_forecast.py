@@ -28,7 +28,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_forecast_has_drain_time_and_time_of_first_loss(spark: SparkSession) -> None:
+def test_forecast_gives_times_of_catching_up_and_of_first_record_loss(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
         # There is a gap at minute 30. After it, the lag of group `drains` falls by 5 records per second.
@@ -73,7 +73,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_compares_with_earlier_weeks_or_else_days(spark: SparkSession) -> None:
+def test_baseline_compares_each_hour_with_earlier_weeks_or_else_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

@@ -1,4 +1,4 @@
-"""The gold job: gold `lag` equals the recorded lag, and recomputed days have the same rows."""
+"""The gold job: gold `lag` equals the lag in the recording, and recomputing a day gives the same rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_pipeline_runs_on_a_cluster_whose_python_has_another_path(
     assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
 
-def test_gold_lag_equals_the_recorded_lag(uninterrupted_lake: SparkLake) -> None:
+def test_gold_lag_equals_the_lag_that_the_recording_reader_computes(uninterrupted_lake: SparkLake) -> None:
     recording, lag = RecordingReader(uninterrupted_lake.folder.path), uninterrupted_lake.read(LAG).cache()
     last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
     assert len(last_polls) == 7
@@ -60,7 +60,7 @@ def test_gold_lag_equals_the_recorded_lag(uninterrupted_lake: SparkLake) -> None
     assert uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND drain_seconds IS NULL").count() == 4
 
 
-def test_forecast_uses_the_recorded_retention(uninterrupted_lake: SparkLake) -> None:
+def test_forecast_uses_the_recorded_retention_time_of_the_topic(uninterrupted_lake: SparkLake) -> None:
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
@@ -68,7 +68,7 @@ def test_forecast_uses_the_recorded_retention(uninterrupted_lake: SparkLake) -> 
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
-def test_recomputed_days_have_the_same_rows(
+def test_recomputing_a_day_gives_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:  # fmt: skip
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.path, tmp_path / "lake"))

@@ -1,4 +1,4 @@
-"""Gold `health` gives the same verdicts as the model, on random windows, recordings and commits."""
+"""Gold `health` has the same status as the model computes, for random commit windows, recordings and silver commits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def random_window(random: Random, options: Options) -> tuple[Window, int]:
     return ring.window(end if random.random() < 0.8 else None), now + random.choice([0, 1_000, 50_000])
 
 
-def test_spark_and_model_agree_on_random_windows(spark: SparkSession) -> None:
+def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark: SparkSession) -> None:
     random, rows, expected = Random(4), [], []
     for number in range(1_200):
         choice = number % len(OPTIONS)
@@ -81,7 +81,7 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the reads from `since` to `until` as samples, from which the model computes a verdict."""
+        """Return the reads from `since` to `until` in the type from which the model computes a status."""
         return [
             Sample(ms(time), row.position, row.log_end, row.log_start, row.lag)
             for time, row in self.reads
@@ -111,7 +111,7 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
 
 
 def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str | None]]) -> RecordedTables:
-    """Record histories as the recorder does: all rows at a keyframe, else only changed rows.
+    """Write histories into recorded tables as the recorder does: all rows at a keyframe, else only changed rows.
 
     Args:
         polls: for each poll, its time in seconds, whether it is a keyframe, and the reason of the gap before it, or
@@ -132,7 +132,7 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     return tables
 
 
-def test_spark_and_model_agree_on_random_recordings(spark: SparkSession) -> None:
+def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: SparkSession) -> None:
     random, watching = Random(7), Watching()
     polls: list[tuple[float, bool, str | None]] = []
     time, stretch_starts = 0.0, [0.0]
@@ -196,7 +196,7 @@ class Consumer:
 
         Args:
             seconds: time of the commit, after `START`.
-            number: number of the partition.
+            number: id of the partition.
         """
         time, offset = at(seconds), None if tombstone else self.offset
         row = {"record_offset": len(self.commits), "record_time": time, "commit_time": None if tombstone else time}
@@ -209,7 +209,7 @@ class Consumer:
             self.ring.log_end(end)
 
 
-def test_spark_and_model_agree_on_random_silver_commits(spark: SparkSession) -> None:
+def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
     # For each consumer: the maximum number of records that are written between two polls, the maximum number of records
@@ -247,7 +247,7 @@ def test_spark_and_model_agree_on_random_silver_commits(spark: SparkSession) -> 
 # -- rows of the table -----------------------------------------------------------------------------------------------
 
 
-def test_group_row_has_worst_status_and_bad_since(spark: SparkSession) -> None:
+def test_health_row_of_a_group_has_worst_partition_status_and_bad_since(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

@@ -44,7 +44,7 @@ INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
-    """Return the topic as `kgtui pipeline run` reads it from the cluster when it is called with these options."""
+    """Return what `kgtui pipeline run` finds out about `__consumer_offsets` when it is called with these options."""
     args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
     return run_async(read_bounds_of_topic(parse_args(args)))
 
@@ -94,7 +94,7 @@ def test_spark_reads_the_same_records_as_a_consumer(live_431: Live, lake: SparkL
 
 
 @pytest.mark.full
-def test_spark_reads_the_same_records_from_an_older_broker(live_392: Live, lake: SparkLake) -> None:
+def test_spark_reads_the_same_records_as_a_consumer_from_an_older_broker(live_392: Live, lake: SparkLake) -> None:
     compare_with_consumer(live_392, lake)
 
 
@@ -121,7 +121,7 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
 
 
 def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
-    """Assert that every record is decoded into one silver table, and none is in quarantine.
+    """Assert that every record is in `commits` or `group_events` with the right values, and that `quarantine` is empty.
 
     Returns:
         Types of the records, except for tombstones.
@@ -177,7 +177,7 @@ def test_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLak
 
 
 @pytest.mark.full
-def test_since_skips_records_before_a_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_run_with_since_skips_records_before_that_time(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("early", {("quiet", 0): 1})
     newest = max(record.timestamp for record in read_offsets_topic(quiet_cluster))
     quiet_cluster.commit("late", {("quiet", 0): 1})
@@ -190,7 +190,7 @@ def test_since_skips_records_before_a_time(quiet_cluster: Cluster, lake: SparkLa
     run_once(future, Sources(topic=topic, since=time.time() + 3_600), ignore, ignore)
 
 
-def test_missing_permission_on_the_topic_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
+def test_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: Secure, lake: SparkLake) -> None:
     def describe_as(principal: str) -> OffsetsTopic:
         config = secure_broker.command_config(principal)
         return describe_topic(lake.folder.path, secure_broker.sasl, f"--command-config={config}")
@@ -201,7 +201,7 @@ def test_missing_permission_on_the_topic_is_reported(secure_broker: Secure, lake
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_password_is_in_no_output_file_or_command_line(
+def test_password_is_in_no_output_no_file_and_no_command_line(
     secure_broker: Secure, lake: SparkLake, capfd: pytest.CaptureFixture[str]
 ) -> None:
     config = secure_broker.command_config("admin", tls=True)

@@ -32,7 +32,7 @@ def all_rows(lake: SparkLake) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
-def test_restart_after_kills_neither_loses_nor_duplicates_rows(
+def test_restarting_a_killed_pipeline_neither_loses_nor_duplicates_rows(
     spark: SparkSession, background_runs: BackgroundRuns, expected: dict[str, list[str]], kills: int
 ) -> None:
     lakes, killed = background_runs.killed(kills)

@@ -54,7 +54,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_lag_is_from_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
+def test_row_has_lag_at_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -74,7 +74,7 @@ def test_lag_is_from_last_poll_and_rates_since_previous_minute(spark: SparkSessi
     ])  # fmt: skip
 
 
-def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None:
+def test_rates_are_null_after_a_gap_but_time_lag_is_computed(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")
@@ -95,7 +95,7 @@ def test_rates_and_time_lag_are_unknown_across_gaps(spark: SparkSession) -> None
     ])  # fmt: skip
 
 
-def test_sums_of_group_are_null_if_offsets_could_not_be_read(spark: SparkSession) -> None:
+def test_group_sums_are_null_if_the_offsets_could_not_be_read(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):
@@ -145,7 +145,7 @@ def test_recreated_topic_has_no_rates_and_unfinished_polls_are_ignored(spark: Sp
     ])  # fmt: skip
 
 
-def test_first_minute_of_the_first_day_has_rates(spark: SparkSession) -> None:
+def test_first_minute_of_the_first_returned_day_has_rates(spark: SparkSession) -> None:
     tables = RecordedTables()
     day = 86_400
     tables.poll(day - 120)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def append(lake: SparkLake, first_offset: int, count: int) -> None:
-    """Append one file to the bronze table. Each of its records is a commit of another group."""
+    """Append one file to the bronze table. Each of its records is an offset commit of a different group."""
     offsets = [*range(first_offset, first_offset + count)]
     records = [commit(4, f"g{offset}") for offset in offsets]
     columns = [[NOON.date()] * count, [0] * count, offsets, [NOON] * count, *zip(*records, strict=True)]
@@ -33,14 +33,14 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode new bronze rows, and return the number of rows of each table."""
+    """Decode new bronze rows, and return the number of rows of each table by the table's title."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables
     return {title: status.contents.rows for title, status in tables.items() if status.contents is not None}
 
 
-def test_decoding_continues_after_compaction_and_pruning(lake: SparkLake) -> None:
+def test_decoding_continues_after_the_bronze_table_is_compacted_and_pruned(lake: SparkLake) -> None:
     path = lake.folder.path
     append(lake, 0, 3)
     append(lake, 3, 3)

@@ -31,7 +31,7 @@ class GroupLog:
         self._common = {"day": START.date(), "record_partition": 3, "group": group, "type": group_type, "record": "R"}
 
     def add(self, second: int, about: str, **values: Any) -> None:
-        """Add a record, `second` seconds after `START`. It is a tombstone only if `values` says so."""
+        """Add a record, `second` seconds after `START`. It is a tombstone only if `values` has `tombstone=True`."""
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
         self.rows.append(self._common | {"about": about, "tombstone": False} | place | values)
 
@@ -121,7 +121,7 @@ def test_rebalances_have_times_cause_and_number_of_moved_partitions(spark: Spark
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_created_is_null_if_earlier_records_may_be_compacted(spark: SparkSession) -> None:
+def test_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

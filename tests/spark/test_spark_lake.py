@@ -28,7 +28,7 @@ def record(offset: int, value: bytes = b"v") -> tuple[Any, ...]:
     return (DAY, 7, offset, NOON, b"k", value)
 
 
-def test_rows_are_appended_once_and_merged_by_key(spark: SparkSession, lake: SparkLake) -> None:
+def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSession, lake: SparkLake) -> None:
     schema = spark_schema(COORDINATOR_RECORDS)
     first = spark.createDataFrame([record(1), record(2)], schema)
     for _ in range(2):
@@ -44,7 +44,7 @@ def test_rows_are_appended_once_and_merged_by_key(spark: SparkSession, lake: Spa
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_folders_without_lake_and_newer_lakes_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_folder_without_a_lake_and_lake_of_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):

@@ -49,11 +49,11 @@ class GoldOptions:
     """Settings for computing the gold tables.
 
     Attributes:
-        window: length of the windows of `health`, in seconds. There is one verdict per window.
+        window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
-        topics: retention in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
-        look_back: number of days before the first recomputed day that are searched for a group's last activity, for
-            the table `cleanup`.
+        topics: retention time in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
+        look_back: maximum number of days before the first recomputed day in which the last activity of a group is
+            searched. It is used for the table `cleanup`.
     """
 
     window: int = WINDOW_SECONDS

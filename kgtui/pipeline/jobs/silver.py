@@ -60,8 +60,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
         _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # The number of written rows is unknown if an earlier attempt has written the batch. `batch.count()` is cheap,
-    # because Spark reads it from the metadata of the files.
+    # Number of records that are not decoded yet; None if an earlier attempt has written the batch, because the number
+    # of written rows is then unknown. `batch.count()` is cheap, because Spark reads it from the metadata of the files.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
         decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))

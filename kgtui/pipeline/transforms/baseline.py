@@ -77,10 +77,10 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add two array columns with earlier values of the group.
+    """Add two array columns with lag and rates of the same group in earlier hours.
 
-    `weeks` has values of the same hour of the week in the `WEEKS` weeks before. `days` has values of the same hour of
-    the day on the `DAYS` days before.
+    `weeks` has the values for the same hour of the week in the last `WEEKS` weeks. `days` has the values for the same
+    hour of the day on the last `DAYS` days.
     """
     then = past.select(
         F.col("group").alias("then_group"),

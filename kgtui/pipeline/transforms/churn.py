@@ -45,7 +45,9 @@ _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 def churn(
     timeline: DataFrame, recorded: DataFrame, rebalances: DataFrame, lag: DataFrame, *, since: date | None = None
 ) -> DataFrame:
-    """Compute the gold table `churn`. If the two sources count differently, the larger count is used.
+    """Compute the gold table `churn`.
+
+    If polls and decoded records give different counts, the larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.

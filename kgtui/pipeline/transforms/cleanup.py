@@ -80,10 +80,11 @@ def cleanup(
 def family_of(group: Column) -> Column:
     """Return the family of a group id, for example `team-007.*` for `team-007.settle`; null if the id has no separator.
 
-    The family is the prefix up to the first separator, as in the tree of groups on the screen.
+    The family is the prefix up to the first separator, as in the tree of groups in the terminal UI.
     """
     family = F.lit(None).cast("string")
-    for separators in reversed(FAMILY_SEPARATORS):  # reversed, because each match replaces the match before
+    # In reverse order, because each match replaces the previous match, and the first separators take precedence.
+    for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
@@ -109,8 +110,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Both sources have the latest possible time, because the true time is unknown. The time from decoded records takes
-    # precedence: a recording may have begun after the true time, so that its latest possible time is too late.
+    # Both sources give the latest possible time, because the true time is unknown. The time from decoded records is
+    # preferred, because a recording may have begun later than the true time. Its first poll is then given instead.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -132,8 +133,8 @@ def _expires_at(retention: int) -> Column:
     The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
     Empty. The result is null for share groups, because their offsets do not expire, and for groups without offsets.
 
-    Polls do not show that a member commits the same offset again. Without decoded commits, the last commit may
-    therefore be as late as `quiet_since`.
+    Polls do not show commits that repeat the previous offset. Without decoded commits, `quiet_since` is therefore used
+    as the latest possible time of the last commit.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -314,7 +315,8 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the type, the number of members and the time of the last change, per day and group with group events.
 
-    The column `exists` is false if the newest records of the group are all tombstones.
+    The column `exists` is false if the newest record about the group, and the newest record about each of its members,
+    are tombstones.
     """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))
     known = rows.drop("day").join(F.broadcast(days), F.col("time") <= F.col("at"))

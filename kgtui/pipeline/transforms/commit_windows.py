@@ -90,7 +90,9 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each time `at`, the range of polls from which the window has log ends. The model uses the same range.
+    """Return, for each time `at`, the range of polls whose log ends belong to the window.
+
+    The model uses the same range.
 
     The range begins at the poll `from` and ends at the poll `to`. A range that contains several keyframes is split into
     one row per keyframe.
@@ -136,8 +138,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
 
-    A consumer is inactive at a poll if it had lag at the poll before, and since then its position has not changed and
-    its lag has not decreased.
+    A consumer is inactive at a poll if three conditions hold: it had lag at the previous poll, its position has not
+    changed since that poll, and its lag has not decreased since that poll.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
@@ -211,7 +213,8 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
     )
     commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # Each lifetime except the first begins with a tombstone, whose `commit` is null. collect_list ignores nulls.
+    # A tombstone ends the lifetime of the committed offset, and is the first row of the next lifetime. Its `commit` is
+    # null, and collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     return in_order.withColumn("commit", commit).select(*PARTITION_KEY, "at", "record_offset", ring.alias("ring"))
 

@@ -1,9 +1,9 @@
 """Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
 
 For a classic group, there is one record at the end of a rebalance, with all members and their assignments. The changes
-are found by comparing it with the previous record. For consumer, share and streams groups, there are several records:
-first the changed subscriptions, then the new group epoch and the target assignment, and then one record for each member
-when it reaches the new epoch.
+are found by comparing this record with the previous one. For consumer, share and streams groups, there are several
+records: first the changed subscriptions, then the new group epoch and the target assignment, and then one record for
+each member when it reaches the new epoch.
 """
 
 from __future__ import annotations

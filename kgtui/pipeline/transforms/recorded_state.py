@@ -73,7 +73,7 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 def _single_window(column: str) -> WindowSpec:
     """Return a window over all rows of a small DataFrame, ordered by a column.
 
-    Without `partitionBy`, Spark Connect would print a warning.
+    All rows are in one partition, which has a constant key. Without `partitionBy`, Spark Connect would print a warning.
     """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 

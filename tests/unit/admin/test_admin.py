@@ -35,7 +35,7 @@ def lists(*rows: dict[str, Any], code: int = 0) -> dict[str, Any]:
     return {"ErrorCode": code, "Groups": list(rows)}
 
 
-async def test_lists_of_all_brokers_are_merged_and_sorted() -> None:
+async def test_group_lists_of_all_brokers_are_merged_and_sorted() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: lists(row(f"g{3 - sent.node}"), row(f"z{sent.node}"))})
     answer = await KafkaGroupAdmin(pool).list_groups()
     assert [(group, found.coordinator) for group, found in answer.rows.items()] == [
@@ -46,7 +46,7 @@ async def test_lists_of_all_brokers_are_merged_and_sorted() -> None:
 
 
 async def test_a_group_that_two_brokers_list_appears_once() -> None:
-    """Both brokers list a group that moves from one broker to the other at that time."""
+    """While a group moves from one broker to another, both brokers may list it."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})
     assert list((await KafkaGroupAdmin(pool).list_groups()).rows) == ["moves"]
 
@@ -76,7 +76,7 @@ async def test_list_filters_are_sent_in_kafkas_spelling_and_applied_locally(hone
     assert await listed(protocols=[]) == []
 
 
-async def test_a_loading_broker_is_asked_again_until_the_deadline() -> None:
+async def test_a_broker_that_loads_its_groups_is_asked_again_until_the_deadline() -> None:
     times: dict[int, int] = {1: 0, 2: 0}
 
     def answer(sent: Sent) -> Any:
@@ -92,7 +92,7 @@ async def test_a_loading_broker_is_asked_again_until_the_deadline() -> None:
     assert (times[1], times[2] > 3, answered.coverage.brokers) == (3, True, (1, 2))
 
 
-async def test_listing_raises_if_no_broker_answers() -> None:
+async def test_list_groups_raises_an_error_if_no_broker_answers() -> None:
     pool = FakePool(answers={"ListGroups": lambda sent: DeadlineError("late", broker=sent.node)}, nodes=(1, 2))
     with pytest.raises(UnreachableError) as caught:
         await KafkaGroupAdmin(pool).list_groups()
@@ -152,7 +152,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Answer DescribeConfigs with the configs in `CONFIGS`, and with error 29 for other topics."""
+    """Answer DescribeConfigs with the configs in `CONFIGS`, and with error 29 for topics that are not in it."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -165,7 +165,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_delete_by_age_alone_have_a_retention(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_topics_that_delete_by_age_alone_have_a_retention_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
@@ -176,7 +176,7 @@ async def test_only_topics_that_delete_by_age_alone_have_a_retention(monkeypatch
     assert len(pool.sent) == 3
 
 
-async def test_retention_read_before_a_failed_request_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_times_read_before_a_failed_request_are_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: (

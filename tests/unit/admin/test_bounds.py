@@ -155,7 +155,7 @@ async def test_one_log_bound_is_kept_if_the_other_fails(failed: int, known: Part
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_a_silent_leader_affects_only_its_partitions() -> None:
+async def test_a_leader_that_does_not_answer_affects_only_its_partitions() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -165,7 +165,7 @@ async def test_a_silent_leader_affects_only_its_partitions() -> None:
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_partitions_of_a_dead_leader_are_read_from_its_successor() -> None:
+async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_is_dead() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
     alive = logs.answer
@@ -184,7 +184,7 @@ async def test_partitions_of_a_dead_leader_are_read_from_its_successor() -> None
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_leaders_are_looked_up_again_only_after_a_first_failure() -> None:
+async def test_leaders_are_looked_up_again_only_after_the_first_failure_of_a_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -98,7 +98,7 @@ def test_an_eager_connect_assignment_replaces_the_previous_one() -> None:
     assert member.connect.leader is False
 
 
-def test_one_assignment_is_enough_to_find_the_connect_leader() -> None:
+def test_the_connect_leader_is_found_if_one_worker_has_an_assignment() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )
@@ -120,7 +120,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_random_cooperative_connect_assignments_are_applied(
+def test_any_cooperative_connect_assignment_is_applied_to_the_previous_one(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))
@@ -176,7 +176,9 @@ def test_member_metadata_that_cannot_be_decoded_is_kept(protocol: str, garbage: 
 
 
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
-def test_a_group_with_any_member_bytes_is_described(protocol: str, metadata: bytes, assigned: bytes) -> None:
+def test_a_classic_group_is_described_whatever_bytes_its_members_sent(
+    protocol: str, metadata: bytes, assigned: bytes
+) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))
     decoded_parts = (damaged.topics, damaged.connect, damaged.registry)
     assert damaged.undecoded == (b"" if any(part is not None for part in decoded_parts) else metadata)

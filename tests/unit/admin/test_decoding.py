@@ -84,7 +84,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_missing_and_unknown_member_types_have_no_protocol(
+def test_members_of_missing_or_unknown_type_have_no_protocol(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
@@ -151,7 +151,7 @@ def test_streams_topologies_with_and_without_subtopologies_are_decoded() -> None
     assert decode_row(STREAMS, newer(Topology={"Epoch": 1, "Subtopologies": None})).topology.subtopologies is None
 
 
-def test_authorized_operations_are_none_if_not_sent() -> None:
+def test_authorized_operations_are_none_if_the_broker_did_not_send_them() -> None:
     assert operations(3400) == frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
     assert operations(0) == frozenset()
     assert operations(-2147483648) is None

@@ -35,7 +35,7 @@ class Cluster:
 
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
-        disabled: names of the RPCs that return error 35 because their feature is disabled.
+        disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because their feature is disabled.
         pool: attributes of `FakePool`.
     """
 
@@ -93,7 +93,7 @@ def types_by_group(answer: Answer[Mapping[str, GroupDescription]]) -> dict[str, 
 ALL = {"c": ("consumer", "Stable"), "k": ("classic", "Stable"), "s": ("share", "Empty"), "t": ("streams", "NotReady")}
 
 
-async def test_listed_groups_take_one_request_per_type() -> None:
+async def test_describing_listed_groups_takes_one_request_per_group_type() -> None:
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     answer = await cluster.admin.describe_groups(ALL)
@@ -106,15 +106,15 @@ async def test_listed_groups_take_one_request_per_type() -> None:
     }
 
 
-async def test_unlisted_groups_are_described_by_trying_each_type() -> None:
+async def test_groups_of_unknown_type_are_described_by_trying_the_rpc_of_each_type() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
     assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])
-async def test_a_cached_type_is_checked_with_the_coordinator(version: int) -> None:
-    """A group that was deleted and created again with another type is described with the new type."""
+async def test_a_group_is_described_correctly_if_its_cached_type_is_out_of_date(version: int) -> None:
+    """The group was deleted and created again with another type. It is described with the new type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -122,10 +122,10 @@ async def test_a_cached_type_is_checked_with_the_coordinator(version: int) -> No
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_a_group_that_no_rpc_finds_causes_no_list_request() -> None:
-    """Groups of console consumers disappear all the time. Describing them must not cause a request for a list.
+async def test_describing_a_deleted_group_causes_no_list_request() -> None:
+    """Groups of console consumers are often deleted, and a list may contain 100,000 groups.
 
-    A list may contain 100,000 groups.
+    The RPCs of all types answer that the group does not exist, so the list is not needed.
     """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
@@ -137,10 +137,12 @@ async def test_a_group_that_no_rpc_finds_causes_no_list_request() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_a_removed_group_with_cached_type_causes_no_list_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A screen may still describe a group that its broker no longer lists, because the group may have moved.
+async def test_list_is_requested_for_a_deleted_group_only_without_a_cached_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The terminal UI still describes a group that its broker no longer lists, because the group may have moved.
 
-    If the cached type of the group has been dropped, because too many types were cached, the list is requested.
+    The list is requested only if the cached type of the group was dropped, because too many types were cached.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -198,7 +200,7 @@ async def test_an_unknown_error_code_is_a_fault_of_the_group() -> None:
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
 async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> None:
-    """The group is not reported as Dead or missing, and groups of other types are described."""
+    """Groups of the type without an RPC are not reported as Dead or missing. Groups of other types are described."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
     for _ in range(2):  # the second time, the types of the groups are known from a list
@@ -211,10 +213,10 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
         await cluster.admin.list_groups()
 
 
-async def test_the_list_decides_whether_a_dead_group_exists() -> None:
-    """The old broker also reports an unknown group as Dead. Such a group is reported as not found.
+async def test_a_group_that_an_old_broker_reports_as_dead_exists_only_if_listed() -> None:
+    """Before v6, DescribeGroups also returns Dead for unknown groups, so the group is looked up in the broker's list.
 
-    A group that is in the list is described from the list, and its description is not authoritative.
+    A listed group is described from the list, and the description is not authoritative. Any other group is not found.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
@@ -226,7 +228,7 @@ async def test_the_list_decides_whether_a_dead_group_exists() -> None:
 
 
 @pytest.mark.parametrize("version", [5, 6])
-async def test_strange_group_ids_are_described_or_reported_as_not_found(version: int) -> None:
+async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(version: int) -> None:
     cluster = Cluster(dict.fromkeys(HOSTILE, ("classic", "Empty")), versions={"DescribeGroups": version})
     answer = await cluster.admin.describe_groups(HOSTILE)
     assert types_by_group(answer) == dict.fromkeys(HOSTILE, ("classic", "Empty", True))
@@ -242,7 +244,7 @@ async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
 
 
-async def test_old_brokers_are_not_asked_for_authorized_operations() -> None:
+async def test_describe_groups_v2_works_without_authorized_operations() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 2, "ListGroups": 2}
     cluster = Cluster({"k": ("classic", "Stable")}, versions=versions)
     found = (await cluster.admin.describe_groups(["k"])).rows["k"]
@@ -257,14 +259,14 @@ async def test_descriptions_are_kept_if_the_next_rpc_fails() -> None:
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_groups_are_described_to_complete_the_lists_of_old_brokers() -> None:
+async def test_states_that_an_old_broker_does_not_list_are_read_by_describing() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_lists_of_other_brokers_are_returned_if_one_fails() -> None:
+async def test_lists_of_the_other_brokers_are_returned_if_one_broker_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (

@@ -118,7 +118,7 @@ async def test_a_new_order_of_groups_is_not_reported_as_a_change() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_every_group_is_reported_again_after_a_version_change(before: int, after: int) -> None:
+async def test_every_group_is_reported_again_if_the_list_groups_version_changes(before: int, after: int) -> None:
     """The encoded rows of two versions of ListGroups cannot be compared, so every group of the new list is an update.
 
     Only groups that are missing in the new list are reported as removed.
@@ -137,7 +137,7 @@ async def test_every_group_is_reported_again_after_a_version_change(before: int,
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_a_type_that_is_not_listed_may_be_unknown() -> None:
+async def test_group_type_may_be_unknown_if_the_list_has_no_types() -> None:
     """ListGroups v4 returns no types, and this broker may have both classic groups and consumer groups.
 
     Therefore, the type of a group with the protocol type `consumer` is unknown. A Connect group is always classic.

@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_committed_offsets_are_sorted_and_minus_one_becomes_none() -> None:
+async def test_committed_offsets_are_sorted_and_offset_minus_one_becomes_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
@@ -74,7 +74,7 @@ async def test_committed_offsets_are_sorted_and_minus_one_becomes_none() -> None
     )
 
 
-async def test_up_to_200_small_groups_share_a_request() -> None:
+async def test_offsets_of_up_to_200_small_groups_take_one_request() -> None:
     pool = FakePool(answers={"OffsetFetch": every_group_with()})
     batch = await read(pool, NAMES)
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
@@ -187,7 +187,7 @@ async def test_old_brokers_get_few_concurrent_requests_with_one_group_each(versi
     assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
-async def test_a_lost_connection_affects_only_its_single_group_request() -> None:
+async def test_a_lost_connection_affects_only_the_group_in_that_request() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
     assert batch.without_result(NAMES[:8]) == ["g003"]

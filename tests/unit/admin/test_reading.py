@@ -64,7 +64,9 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_has_offsets_is_true_for_types_that_commit(group_type: str | None, protocol: str, asked: bool) -> None:
+def test_has_offsets_is_true_for_group_types_that_commit_offsets(
+    group_type: str | None, protocol: str, asked: bool
+) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
@@ -136,7 +138,7 @@ async def test_each_fault_names_its_group_and_its_step() -> None:
     assert faults["forbidden"].name == "GROUP_AUTHORIZATION_FAILED"
 
 
-async def test_descriptions_and_offsets_are_read_if_leaders_are_unreachable() -> None:
+async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_read() -> None:
     admin = UnreachableBeforeLogs()
     admin.add("c", lag=5)
     read = await read_in_full(admin, Deadline(5), listings(admin))
@@ -146,7 +148,7 @@ async def test_descriptions_and_offsets_are_read_if_leaders_are_unreachable() ->
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_descriptions_are_reported_before_the_logs_are_read() -> None:
+async def test_on_described_is_called_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -181,7 +183,7 @@ async def test_the_lag_is_computed_without_log_starts() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_committed_ends_skips_partitions_without_a_committed_offset() -> None:
+async def test_logs_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -209,7 +211,7 @@ async def test_a_failed_call_raises_unless_separately_is_true(separately: bool) 
     assert read.why_missing("c", OFFSETS).name == "NO_ANSWER"
 
 
-async def test_a_silent_coordinator_affects_only_its_own_groups() -> None:
+async def test_a_coordinator_that_does_not_answer_affects_only_its_own_groups() -> None:
     """The first batch of the coordinator fails, and its second batch is not requested."""
     admin = ScriptedAdmin()
     for number in range(4):

@@ -93,14 +93,14 @@ async def test_groups_are_sent_to_their_coordinators_in_batches() -> None:
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_a_group_id_that_is_given_twice_is_sent_once() -> None:
+async def test_a_group_id_that_is_given_twice_is_requested_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
 
 
 @pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
-async def test_only_a_moved_group_is_looked_up_and_sent_again(code: int) -> None:
+async def test_only_a_group_that_moved_is_looked_up_and_requested_again(code: int) -> None:
     pool = FakePool(coordinators={"moved": 1, "stays": 1})
     script = Script({"moved": [code, OK], "stays": [OK]})
 
@@ -122,7 +122,7 @@ async def test_a_loading_coordinator_is_asked_again_without_a_lookup() -> None:
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_an_endlessly_loading_coordinator_is_a_fault_at_the_deadline() -> None:
+async def test_a_coordinator_that_loads_until_the_deadline_causes_a_fault() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=0.05)
     (fault,) = answer.faults
@@ -132,7 +132,7 @@ async def test_an_endlessly_loading_coordinator_is_a_fault_at_the_deadline() -> 
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_final_and_unknown_error_codes_are_not_repeated() -> None:
+async def test_requests_are_not_repeated_after_final_or_unknown_error_codes() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [
@@ -177,7 +177,7 @@ async def test_a_final_error_is_a_fault_of_every_group_in_the_batch(error: Kgtui
     assert len(script.sent) == 2
 
 
-async def test_results_are_kept_if_the_batch_then_fails() -> None:
+async def test_results_that_arrive_before_a_batch_fails_are_kept() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 

@@ -71,7 +71,7 @@ def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("", "says nothing$"),
     ],
 )
-def test_message_quotes_failing_java_without_its_options(
+def test_message_quotes_the_error_of_java_but_not_its_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -82,14 +82,14 @@ def test_message_quotes_failing_java_without_its_options(
 # -- PySpark and Spark -----------------------------------------------------------------------------------------------
 
 
-def test_other_version_of_pyspark_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyspark_that_is_not_the_required_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "version", lambda _: "4.3.0")
     message = r"needs PySpark 4\.2\.0, but 4\.3\.0 is installed\. Run pip install 'kgtui\[spark\]'"
     with pytest.raises(SparkError, match=message):
         requirements.check_pyspark()
 
 
-def test_missing_pyspark_names_the_extra_to_install() -> None:
+def test_message_about_missing_pyspark_names_the_extra_to_install() -> None:
     code = (
         "import sys; sys.modules['pyspark'] = None\n"
         "import importlib.metadata as m\n"
@@ -113,7 +113,7 @@ def fake_spark_home(folder: Path, *jars: str) -> Path:
 @pytest.mark.parametrize(
     ("jars", "contents"), [(["spark-core_2.12-3.5.1.jar", "x.jar"], "Spark 3.5.1"), (["x.jar"], "no Spark")]
 )
-def test_spark_home_with_other_spark_version_is_rejected(
+def test_spark_home_with_a_wrong_spark_version_is_rejected(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jars: list[str], contents: str
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, *jars)))
@@ -121,7 +121,7 @@ def test_spark_home_with_other_spark_version_is_rejected(
         requirements.check_spark_home()
 
 
-def test_unset_spark_home_or_required_spark_version_is_accepted(
+def test_spark_home_may_be_unset_or_contain_the_required_version(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPARK_HOME", str(fake_spark_home(tmp_path, "spark-core_2.13-4.2.0.jar")))
@@ -133,7 +133,7 @@ def test_unset_spark_home_or_required_spark_version_is_accepted(
 # -- Spark Connect ---------------------------------------------------------------------------------------------------
 
 
-def test_silent_connect_server_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connect_server_that_never_answers_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Spark Connect client alone would retry for ten minutes. The message must not contain the URL's token."""
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
@@ -179,7 +179,9 @@ def publish(folder: Path, content: bytes = b"jar") -> Jar:
     return jar
 
 
-def test_failed_download_names_the_jars_and_where_to_put_them(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_about_a_failed_download_names_the_jars_and_their_folder(
+    no_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "http://127.0.0.1:9/maven2")
     with pytest.raises(SparkError) as caught:
         requirements.find_jars()
@@ -192,7 +194,9 @@ def test_failed_download_names_the_jars_and_where_to_put_them(no_jars: Path, mon
     assert requirements.REPOSITORY_VARIABLE in message
 
 
-def test_jars_are_downloaded_once(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_are_downloaded_only_once_and_a_configured_folder_takes_precedence(
+    no_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jar = publish(no_jars)
     monkeypatch.setattr(requirements, "JARS", (jar,))
     progress: list[str] = []
@@ -209,7 +213,7 @@ def test_jars_are_downloaded_once(no_jars: Path, monkeypatch: pytest.MonkeyPatch
     assert requirements.find_jars() == (folder / jar.file,)
 
 
-def test_jar_with_a_wrong_checksum_is_not_kept(no_jars: Path) -> None:
+def test_jar_with_a_wrong_checksum_is_rejected_and_not_stored(no_jars: Path) -> None:
     jar = publish(no_jars, b"something else")
     with pytest.raises(
         SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar is not the SHA-256 of the released jar"
@@ -218,7 +222,7 @@ def test_jar_with_a_wrong_checksum_is_not_kept(no_jars: Path) -> None:
     assert [*(no_jars / "into").iterdir()] == []
 
 
-def test_repository_must_be_a_url(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maven_repository_that_is_not_a_url_is_rejected(no_jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "central")
     with pytest.raises(SparkError, match="must begin with https://"):
         requirements.download_jars([publish(no_jars)], no_jars / "into")

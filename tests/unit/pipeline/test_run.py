@@ -77,7 +77,7 @@ def test_interrupted_query_is_stopped_from_another_thread() -> None:
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Function that replaces the queries of the bronze and silver jobs with two fake queries, and returns these two."""
+    """Function that gets two fake queries, lets the bronze and the silver job start them, and returns both."""
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})
@@ -100,7 +100,9 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
     run.run_continuously(lake, sources, make_gold, ignore, interval=0.01)
 
 
-def test_continuous_run_updates_gold_in_every_round(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+def test_continuous_run_updates_the_gold_tables_after_every_interval(
+    replace_queries: Callable[..., tuple[Any, Any]],
+) -> None:
     rounds = iter((False, False, False, False))
 
     def has_ended() -> bool:
@@ -113,14 +115,14 @@ def test_continuous_run_updates_gold_in_every_round(replace_queries: Callable[..
     assert len(updates) == 5
 
 
-def test_all_queries_are_stopped_when_one_fails(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+def test_continuous_run_stops_all_queries_when_one_fails(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
     topic, silver = replace_queries(FakeQuery(lambda: False), FakeQuery(fails))
     with pytest.raises(SourceError, match=r"Spark failed: \[STREAM_FAILED\] it broke"):
         run_continuously(Sources())
     assert len(topic.stopped_in) == len(silver.stopped_in) == 1
 
 
-def test_continuous_run_fails_if_it_reads_no_partition(
+def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_secrets_of_kafka_clients_are_redacted() -> None:
+def test_secret_properties_of_kafka_clients_match_the_pattern_for_redaction() -> None:
     for name in (
         "sasl.jaas.config",
         "ssl.keystore.password",
@@ -30,8 +30,8 @@ def test_secrets_of_kafka_clients_are_redacted() -> None:
     assert not re.search(session.SECRETS, "kafka.bootstrap.servers")
 
 
-def test_shipped_code_needs_only_libraries_of_executors(tmp_path: Path) -> None:
-    """Executors have PySpark and PyArrow, but none of the other libraries that kgtui uses."""
+def test_code_sent_to_executors_imports_only_packages_that_executors_have(tmp_path: Path) -> None:
+    """Executors have PySpark and PyArrow, but none of the other packages that kgtui depends on."""
     pack_code(tmp_path / "kgtui.zip")
     code = (
         f"import sys; sys.path = [p for p in sys.path if p]; sys.path.insert(0, {str(tmp_path / 'kgtui.zip')!r})\n"
@@ -125,7 +125,7 @@ sys.stderr.write("later")
 """
 """Program that writes errors to standard error, and also lines that `filtered_jvm_stderr` removes.
 
-One line is written in three pieces. The last text is written after the end of the context.
+One line is written in three pieces. The last text is written after the `with` block of `filtered_jvm_stderr` has ended.
 """
 
 
