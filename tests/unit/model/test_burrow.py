@@ -198,7 +198,7 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
         ),
     ],
 )  # fmt: skip
-def test_example_windows_have_the_expected_verdicts(window: Window, now: int, status: Status) -> None:
+def test_example_windows_have_the_expected_status(window: Window, now: int, status: Status) -> None:
     assert judge_partition(window, now).status is status
 
 
@@ -263,7 +263,7 @@ def test_group_has_the_status_of_its_worst_partition(rows: dict[TopicPartition, 
 @pytest.mark.parametrize(
     "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
 )
-def test_invalid_options_are_rejected(bad: dict[str, float]) -> None:
+def test_options_reject_values_outside_their_range(bad: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must be at least|must not be negative"):
         Options(**bad)  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [3, 5, 14, 15, 16, 24, 29, 30, 31, 58, 68, 69, 86, 88, 89, 35, 7])
-def test_common_error_codes_are_explained_with_kafkas_name(code: int) -> None:
+def test_explanation_of_a_common_error_code_has_kafkas_error_name(code: int) -> None:
     error = lookup(code)
     found = explanation.explain_fault(Fault(error.name, error.message, code))
     assert found.title == f"{error.name} ({code})"
@@ -47,7 +47,7 @@ def test_explanation_gives_the_advice_of_the_fault_first() -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_every_state_is_explained(state: str) -> None:
+def test_every_group_state_is_explained(state: str) -> None:
     found = explanation.explain_state(state)
     assert "does not know the state" not in found.meaning
     assert not found.is_problem

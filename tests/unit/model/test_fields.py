@@ -39,7 +39,7 @@ def test_every_field_has_name_title_and_source(field: Field[[]]) -> None:
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-def test_an_output_has_no_field_twice(output: str) -> None:
+def test_no_output_contains_a_field_twice(output: str) -> None:
     names = [field.name for field in OUTPUTS[output]]
     assert len(set(names)) == len(names)
 

@@ -10,7 +10,7 @@ from kgtui.model import group_types as registry
 from kgtui.model.group_types import GROUP_TYPES, KINDS, PROTOCOLS, STATES, TYPES, kind_of
 
 
-def test_states_are_in_order_with_empty_and_dead_last() -> None:
+def test_states_of_groups_with_members_come_before_empty_and_dead() -> None:
     assert STATES == (
         "Stable",
         "PreparingRebalance",
@@ -51,7 +51,7 @@ def test_offset_expiry_depends_on_the_group_type() -> None:
     }  # fmt: skip
 
 
-def test_registry_says_which_types_and_protocols_have_offsets() -> None:
+def test_registry_of_group_types_says_which_types_and_protocols_have_offsets() -> None:
     assert {"share"} == registry.SHARE_OFFSET_TYPES
     assert {"consumer", "share", "streams"} == registry.TYPES_WITH_OFFSETS
     assert {"consumer", ""} == registry.PROTOCOLS_WITH_OFFSETS

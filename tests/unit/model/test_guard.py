@@ -155,7 +155,7 @@ def test_reason_says_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot,
     assert words in reason
 
 
-def test_deletion_needs_a_selected_and_listed_group_and_no_read_only_session() -> None:
+def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "it is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY

@@ -81,7 +81,7 @@ def test_reads_that_differ_from_the_previous_read_become_change_points() -> None
     assert [sight.state if sight else None for sight in seen] == ["Reconciling", None, "Stable"]
 
 
-def test_number_of_change_points_is_bounded() -> None:
+def test_series_keeps_a_limited_number_of_change_points() -> None:
     series = Series()
     for second in range(CHANGE_POINTS + 20):
         series.add(float(second), 0, 0, description=description("Stable", second))

@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_automatic_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
+def test_automatic_garbage_collection_is_off_until_the_last_pause_ends(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -51,7 +51,9 @@ def test_automatic_collection_is_off_until_the_last_pause_ends(tuning: GcTuning)
     assert gc.isenabled()
 
 
-def test_with_many_groups_only_memory_growth_starts_a_collection(tuning: GcTuning, collections: list[int]) -> None:
+def test_with_many_groups_only_memory_growth_starts_a_garbage_collection(
+    tuning: GcTuning, collections: list[int]
+) -> None:
     tuning.freeze_once(10_000)
     few = [[number] for number in range(1_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -96,7 +98,7 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_next_pause_disables_a_collector_that_the_program_enabled(tuning: GcTuning) -> None:
+def test_next_pause_disables_a_garbage_collector_that_kgtui_enabled(tuning: GcTuning) -> None:
     """kgtui enables the garbage collector shortly after its start, when `GcTuning` may already have disabled it."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -106,7 +108,7 @@ def test_next_pause_disables_a_collector_that_the_program_enabled(tuning: GcTuni
     assert not gc.isenabled()
 
 
-def test_below_10_000_groups_automatic_collection_stays_on(tuning: GcTuning) -> None:
+def test_below_10_000_groups_automatic_garbage_collection_stays_on(tuning: GcTuning) -> None:
     tuning.freeze_once(9_999)
     with tuning.paused():
         pass
@@ -114,7 +116,9 @@ def test_below_10_000_groups_automatic_collection_stays_on(tuning: GcTuning) -> 
     assert gc.get_freeze_count() == 0
 
 
-def test_frozen_objects_are_visited_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
+def test_garbage_collector_visits_frozen_objects_only_while_the_user_is_away(
+    tuning: GcTuning, collections: list[int]
+) -> None:
     collections.clear()
     tuning.freeze_once(10_000)
     assert gc.get_freeze_count() > 0

@@ -125,7 +125,7 @@ async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
+async def test_beyond_the_limit_the_group_read_longest_ago_loses_its_stored_reads() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
@@ -183,7 +183,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_without_cpu_credit_only_the_selected_group_gets_a_verdict() -> None:
+async def test_only_the_selected_group_gets_a_verdict_while_cpu_time_is_used_up() -> None:
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -250,7 +250,9 @@ async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     task.cancel()
 
 
-async def test_loss_is_predicted_from_the_retention_time_of_topics(setup_with_retention: HealthSetup) -> None:
+async def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic(
+    setup_with_retention: HealthSetup,
+) -> None:
     setup_with_retention.admin.topic_retention = Retention({"t": 3600.0}, 86_400.0)
     await setup_with_retention.watch(20, position=1_000)
     assert setup_with_retention.health().loss is None

@@ -68,7 +68,7 @@ def admin() -> ScriptedAdmin:
     return admin
 
 
-async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """If garbage were collected before the frame is drawn, a key press would have to wait for both of them."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
@@ -91,7 +91,7 @@ async def test_garbage_is_collected_after_a_snapshot_was_shown(monkeypatch: pyte
     assert events[events.index("tidied") - 1] == "after the frame"
 
 
-async def test_the_first_snapshot_comes_at_once_and_is_complete(admin: ScriptedAdmin) -> None:
+async def test_the_first_snapshot_is_published_at_once_with_all_groups(admin: ScriptedAdmin) -> None:
     """It waits for the first list of every broker, but not for `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
@@ -268,7 +268,7 @@ async def test_group_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_broker_that_left_the_cluster_are_removed(
+async def test_groups_of_a_broker_that_left_are_removed_unless_listed_elsewhere(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)

@@ -41,7 +41,7 @@ async def test_a_group_that_moves_to_another_broker_is_not_removed(store: Store)
     assert store.groups["a"].coordinator == 2
 
 
-def test_a_missing_group_that_is_listed_again_stays(store: Store) -> None:
+def test_a_missing_group_that_its_broker_lists_again_is_not_removed(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_listed(1, ["a"], ())
@@ -50,6 +50,7 @@ def test_a_missing_group_that_is_listed_again_stays(store: Store) -> None:
 
 
 def test_a_silent_broker_delays_a_removal_only_for_the_grace_period(store: Store) -> None:
+    """The grace period does not apply to groups of a broker that has left the cluster."""
     now = 0.0
     removals = PendingRemovals(store, lambda: now)
     removals.add(1, ["a"], {1, 2})
@@ -66,7 +67,7 @@ def test_a_silent_broker_delays_a_removal_only_for_the_grace_period(store: Store
     assert store.groups == {}
 
 
-def test_a_returning_broker_keeps_its_groups(store: Store) -> None:
+def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a", "b"], {2}, broker_left=True)
     removals.broker_joined(1)

@@ -80,7 +80,7 @@ def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
     return changed
 
 
-async def test_a_moved_group_stays_when_the_old_coordinator_drops_it() -> None:
+async def test_a_moved_group_stays_when_its_old_coordinator_no_longer_lists_it() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"g": STABLE}), first=True)
     await store.take_list(2, ListingDelta({"g": ELSEWHERE}), first=True)
@@ -102,7 +102,7 @@ async def test_a_snapshot_does_not_change_when_the_store_changes() -> None:
     assert after.group_faults.keys() == {"a"}
 
 
-async def test_snapshots_share_unchanged_attributes() -> None:
+async def test_a_snapshot_shares_unchanged_attributes_with_the_previous_one() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -113,7 +113,7 @@ async def test_snapshots_share_unchanged_attributes() -> None:
     assert not _changed_ids(after, store.snapshot())
 
 
-async def test_snapshots_share_read_only_summaries() -> None:
+async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     before = store.snapshot()
@@ -126,7 +126,7 @@ async def test_snapshots_share_read_only_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_the_id_of_a_relisted_group_is_stored_once() -> None:
+async def test_only_one_string_is_stored_for_the_id_of_a_group_listed_again() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -189,7 +189,7 @@ async def test_all_data_of_a_removed_group_is_removed() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_cancelling_the_storage_of_a_list_leaves_consistent_groups() -> None:
+async def test_groups_and_by_listing_agree_if_storing_a_list_was_cancelled() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

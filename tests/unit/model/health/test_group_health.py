@@ -179,7 +179,7 @@ def test_long_read_history_is_bounded_and_keeps_the_oldest_sample() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_stores_one_period_per_minute_without_changes() -> None:
+def test_rebalance_log_stores_only_one_period_per_minute_if_nothing_changes() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -251,5 +251,5 @@ def test_setting_gap_after_decides_how_much_time_between_reads_is_a_gap() -> Non
         (90_061, "1 d 1 h"),
     ],
 )
-def test_durations_have_at_most_two_units(seconds: float, text: str) -> None:
+def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text

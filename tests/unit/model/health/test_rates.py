@@ -71,7 +71,7 @@ def test_growth_uses_only_points_after_the_last_unknown_offset() -> None:
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_measured_between_jumps_of_the_log_start() -> None:
+def test_deletion_rate_is_measured_between_jumps_of_the_log_start_offset() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
