@@ -139,7 +139,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return text and component class of the header's mark for an ongoing recording; None if nothing is recorded."""
+    """Return the header's text about an ongoing recording, and its component class; None if nothing is recorded."""
     recording = (session.live_session or session).recording
     if recording is None:
         return None

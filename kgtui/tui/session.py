@@ -188,7 +188,7 @@ class Session:
         state_folder: the folder of backups, the audit log, recordings, exports and crash reports.
         config_file: path of the configuration file; the file may not exist. None if there is no such path.
         mouse: whether kgtui handles the mouse; if False, the terminal handles it, for example to select text.
-        display: settings for times and marks; None to detect them from the terminal.
+        display: settings for the display of symbols, text and times; None to detect them from the terminal.
         open_address: opens a session on the address that the user typed on the start screen. Raises `KgtuiError` if the
             address is invalid or no broker answers. None if addresses cannot be opened.
         open_demo: starts the demo cluster and opens a session on it; None if the demo is not offered.

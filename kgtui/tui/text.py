@@ -27,9 +27,9 @@ Cut = Literal["end", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The symbols that the terminal UI draws, such as the marks of group states.
+    """The symbols that the terminal UI draws, for example for group states.
 
-    Each Unicode mark uses characters that are one cell wide in every terminal, so that columns stay aligned.
+    Each Unicode symbol consists of characters that are one cell wide in every terminal, so that columns stay aligned.
     """
 
     none: str = "–"
@@ -80,7 +80,7 @@ _STATE_ROLES = {
 
 @dataclass
 class DisplaySettings:
-    """Settings for the display of marks, text and times.
+    """Settings for the display of symbols, text and times.
 
     Attributes:
         ascii: whether only ASCII is displayed. Other characters in text from the cluster are escaped.
@@ -96,7 +96,7 @@ class DisplaySettings:
 
     @property
     def marks(self) -> Marks:
-        """The marks to draw: `ASCII` if only ASCII is displayed, otherwise `UNICODE`."""
+        """The symbols to draw: `ASCII` if only ASCII is displayed, otherwise `UNICODE`."""
         return ASCII if self.ascii else UNICODE
 
 
@@ -115,7 +115,7 @@ def use_display_settings(settings: DisplaySettings) -> None:
 
 
 def marks() -> Marks:
-    """Return the marks of the current display settings."""
+    """Return the symbols of the current display settings."""
     return display_settings().marks
 
 
@@ -343,11 +343,11 @@ def day_minutes(at: float) -> str:
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
-# Functions that return the marks and color roles of group states
+# Functions that return the symbols and color roles of group states
 
 
 def state_mark(state: str | None) -> str:
-    """Return the one-cell mark of a group state; `?` if the state was not reported or kgtui does not know it."""
+    """Return the one-cell symbol of a group state; `?` if the state was not reported or kgtui does not know it."""
     return getattr(marks(), _STATE_MARKS.get(state or "", "odd"))  # type: ignore[no-any-return]
 
 

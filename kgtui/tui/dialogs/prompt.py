@@ -32,7 +32,7 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message in the color of a theme role. Line breaks are kept; an empty message hides the line."""
+        """Show a message in the color of a theme role. Line breaks are preserved; an empty message hides the line."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))

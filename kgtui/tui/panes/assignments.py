@@ -292,7 +292,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the mark of one grid cell, which says whether the member owns, must revoke or will get the partition."""
+    """Return the symbol in one grid cell, which says whether the member owns, must revoke or will get the partition."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets
@@ -320,7 +320,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def legend(assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int) -> PaneLine:
-    """Return the legend of the grid: the meaning of each mark that occurs, and the name of the chosen member.
+    """Return the legend of the grid: the meaning of each symbol in the grid, and the name of the chosen member.
 
     Args:
         at: index of the chosen member in `members`.

@@ -88,17 +88,17 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def unknown_cell() -> Cell:
-    """Return the mark `?` for a value that exists but is unknown."""
+    """Return the symbol `?` for a value that exists but is unknown."""
     return Cell(text.marks().unknown, MUTED)
 
 
 def none_cell() -> Cell:
-    """Return the mark `–` for a value that does not exist."""
+    """Return the symbol `–` for a value that does not exist."""
     return Cell(text.marks().none, MUTED)
 
 
 def number_cell(value: int | None) -> Cell:
-    """Return a number with thousands separators, or the mark `?` for None."""
+    """Return a number with thousands separators, or the symbol `?` for None."""
     return unknown_cell() if value is None else Cell(text.exact(value))
 
 
@@ -113,15 +113,15 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 
 def optional_cell(value: str | None) -> Cell:
-    """Return a text, or the mark `–` for None and the empty text."""
+    """Return a text, or the symbol `–` for None and the empty text."""
     return none_cell() if not value else Cell(value)
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the mark that is shown in place of an unknown offset or lag.
+    """Return the symbol that is shown in place of an unknown offset or lag.
 
-    The mark is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?` for other
-    reasons.
+    The symbol is `–` if there is no committed offset, `x` if access is denied or the topic was deleted, and `?` for
+    other reasons.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -134,7 +134,7 @@ def no_value_cell(reason: str) -> Cell:
 
 
 def lag_cell(row: PartitionLag) -> Cell:
-    """Return the lag of a partition, or the mark that says why it is unknown."""
+    """Return the lag of a partition, or the symbol that says why it is unknown."""
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 

@@ -157,7 +157,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Mark the title of the column that the rows are sorted by."""
+        """Highlight the title of the column that the rows are sorted by."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()

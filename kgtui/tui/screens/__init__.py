@@ -5,7 +5,7 @@
 | `cluster` | the screen of one cluster, without its keys |
 | `main` | the screen of one cluster with all keys |
 | `start` | the start screen: configured clusters, an address to type, the demo |
-| `help` | keys, marks and filter terms |
+| `help` | keys, symbols and filter terms |
 | `comparison` | differences between two recorded times |
 | `replay_overlay` | shows a recording over the live screen |
 """

@@ -1,4 +1,4 @@
-"""The help screen: all keys, marks and filter terms, generated from the tables that define them."""
+"""The help screen: all keys, symbols and filter terms, generated from the tables that define them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEFT_WIDTH = 20
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows the keys as the user has mapped them, the meaning of the marks, and the filter language."""
+    """Shows the keys as the user has mapped them, the meaning of the symbols, and the filter language."""
 
     DEFAULT_CSS = """
     HelpScreen {
@@ -73,7 +73,7 @@ class HelpScreen(ModalScreen[None]):
     def _write(self) -> None:
         width = max(self.query_one("#sheet").scrollable_content_region.width, 30)
         parts: list[tuple[str, str] | str] = []
-        for title, rows in (*_keys(self._session), ("Marks", _marks()), ("Filter", _terms())):
+        for title, rows in (*_keys(self._session), ("Symbols", _marks()), ("Filter", _terms())):
             parts.append((f"{title}\n", "bold"))
             for left, right in rows:
                 parts += _row(left, right, width)

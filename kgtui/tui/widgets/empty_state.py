@@ -67,7 +67,7 @@ def _filtered_out(snapshot: Snapshot) -> Paragraphs:
     count = len(snapshot.groups)
     return [
         (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
-        ("Press esc to clear the filter, / to change it, ? to list its terms.", "kg-muted"),
+        ("Press esc to clear the filter, / to change it, ? to list the filter terms.", "kg-muted"),
     ]
 
 

@@ -59,7 +59,7 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
 # Tests of the texts of cells and the widths of columns
 
 
-def test_mark_in_place_of_an_unknown_offset_depends_on_the_reason() -> None:
+def test_symbol_in_place_of_an_unknown_offset_depends_on_the_reason() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 

@@ -61,12 +61,12 @@ def test_ascii_mode_escapes_all_characters_outside_ascii(fixed_settings: text.Di
 
 
 @pytest.mark.parametrize("marks", [text.UNICODE, text.ASCII])
-def test_each_mark_is_one_terminal_cell_wide(marks: text.Marks) -> None:
+def test_each_symbol_is_one_terminal_cell_wide(marks: text.Marks) -> None:
     for name in ("marked", "fault", "opened", "closed", "stable", "rebalancing", "empty", "dead", "not_ready", "odd"):
         assert cell_len(getattr(marks, name)) == 1
 
 
-def test_every_group_state_has_a_mark_and_a_color_role() -> None:
+def test_every_group_state_has_a_symbol_and_a_color_role() -> None:
     assert all(text.state_mark(state) != "?" for state in STATES)
     assert text.state_mark("Marvellous") == text.state_mark(None) == "?"
     assert text.state_role("Stable") == "kg-ok"
