@@ -174,7 +174,7 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the response. After a cancellation, the connection is still usable.
+        """Send one request, and return the body of the response. Cancelling this call does not close the connection.
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
@@ -254,7 +254,13 @@ class Transport:
         return Connection(raw, address)
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
-        """Connect to one IP address of a host."""
+        """Connect to one IP address of a host, and return aiokafka's connection.
+
+        Args:
+            host: the IP address.
+            address: the broker's address with its host name, for error messages.
+            options: arguments for `create_conn`.
+        """
         _max_response.set(self.settings.max_response)
         try:
             return await create_conn(

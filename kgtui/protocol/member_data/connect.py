@@ -70,14 +70,14 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """The metadata that a Connect worker sends when it joins."""
+    """The metadata that a Connect worker sends when it joins its group."""
 
     version: int
     url: str
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker runs when it joins. It is None in version 0, which has no such field."""
+    """The connectors and tasks that the worker runs when it joins; None in version 0, which has no such field."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

@@ -16,7 +16,7 @@ DUPLICATE_URLS = 1
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The metadata that a schema registry sends when it joins."""
+    """The metadata that a schema registry sends when it joins its group."""
 
     version: int | None
     host: str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """A received request."""
+    """A request that a fake broker has received."""
 
     key: int
     version: int

@@ -105,7 +105,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
     """While connections fail, calls raise only documented errors.
 
-    After that, all calls succeed, and closing the pool leaves no connection and no task.
+    After that, all calls succeed, and closing the pool leaves no asyncio task.
     """
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)

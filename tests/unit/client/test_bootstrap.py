@@ -29,8 +29,8 @@ def closed_port() -> int:
         return port
 
 
-async def test_the_first_bootstrap_server_that_answers_is_used() -> None:
-    """Bootstrap servers that hang, refuse the connection or do not resolve must not delay the one that answers."""
+async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
+    """Bootstrap servers that hang, refuse the connection or do not resolve must not delay the one that responds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -72,7 +72,7 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 
 async def test_unreachable_error_lists_attempts_still_pending_at_the_deadline() -> None:
-    """The attempt continues after the deadline, so that a later call succeeds."""
+    """A pending attempt continues after the deadline, so that a later call succeeds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"

@@ -224,7 +224,7 @@ async def test_the_error_says_that_the_port_requires_tls(tls_server: ssl.SSLCont
         )
 
 
-async def test_the_error_says_that_the_port_uses_plain_text() -> None:
+async def test_the_error_says_that_the_port_uses_plain_text_instead_of_tls() -> None:
     async with cluster(1) as fake:
         address = fake[1].address
         message = await reason(address, TLS)

@@ -65,7 +65,7 @@ async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
 
 
 async def test_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
-    """The coordinator moves or loads its groups. An authorization error is final."""
+    """The lookup is repeated while the coordinator moves or loads its groups, but not after an authorization error."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
@@ -151,7 +151,7 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_leader_failed_uncaches_topics_after_pauses_that_grow() -> None:
+async def test_leader_failed_removes_topics_from_the_cache_with_growing_pauses() -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
     A response from the broker resets the pause.

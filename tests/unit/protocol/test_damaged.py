@@ -99,7 +99,7 @@ def test_decoding_a_damaged_message_succeeds_or_raises_decode_error(message: Mes
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in CASES if c[0].name in FAST], ids=name_of)
-def test_fast_and_generated_decoders_agree_on_damaged_frames(message: Message, version: int) -> None:
+def test_hand_written_and_generated_decoders_agree_on_damaged_frames(message: Message, version: int) -> None:
     """Both decoders reject the same frames, and return the same values for all other frames."""
     random = Random(version)
     for _ in range(300):

@@ -57,10 +57,9 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_absent_fields_with_default_values_or_marked_ignorable(
+def test_encoding_drops_default_and_ignorable_fields_that_the_version_lacks(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
-    """An absent field is one that the message version does not have."""
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
 
 
@@ -157,7 +156,7 @@ def test_versions_parses_open_closed_and_single_version_ranges(text: str, low: i
     assert not versions.has(low - 1)
 
 
-def test_a_message_switches_to_compact_lengths_in_its_flexible_version() -> None:
+def test_a_message_has_compact_lengths_from_its_first_flexible_version() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

@@ -19,7 +19,7 @@ def kafka_errors() -> dict[int, tuple[str, bool, str]]:
     return {int(code): (name, retriable == "true", message) for code, name, retriable, message in rows}
 
 
-def test_error_names_and_messages_equal_kafkas(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
+def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, tuple[str, bool, str]]) -> None:
     ours = {code: (error.name, error.message) for code, error in CODES.items()}
     theirs = {code: (name, message if code else "") for code, (name, _, message) in kafka_errors.items()}
     assert ours == theirs
@@ -29,7 +29,7 @@ def test_error_names_and_messages_equal_kafkas(kafka_errors: dict[int, tuple[str
 def test_the_reaction_is_final_if_kafkas_exception_is_not_retriable(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """Two codes are exceptions: 0 (no error) and 129 (REBOOTSTRAP_REQUIRED)."""
+    """Two codes have another reaction although their exception is not retriable: 0 (no error) and 129."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}

@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_agree_on_list_groups(version: int, seed: int) -> None:
+def test_hand_written_and_generated_decoders_agree_on_list_groups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,7 @@ def test_fast_and_generated_decoders_agree_on_list_groups(version: int, seed: in
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_fast_and_generated_decoders_agree_on_offset_fetch(version: int, seed: int, alike: str | None) -> None:
+def test_hand_written_and_generated_decoders_agree_on_offset_fetch(version: int, seed: int, alike: str | None) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
@@ -78,7 +78,7 @@ def test_fast_and_generated_decoders_agree_on_offset_fetch(version: int, seed: i
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_agree_on_list_offsets(version: int, seed: int) -> None:
+def test_hand_written_and_generated_decoders_agree_on_list_offsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -107,7 +107,7 @@ def test_list_groups_rows_with_tags_or_long_strings_are_decoded() -> None:
 
 
 def test_rows_with_equal_states_share_one_string() -> None:
-    """A state change of one group changes the bytes of the row of this group only."""
+    """The rows of two responses are compared: a changed state changes the bytes of its own row only."""
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -144,7 +144,7 @@ def test_rows_with_different_tags_but_equal_states_share_one_string() -> None:
 
 
 def test_a_group_id_with_a_two_byte_length_is_decoded() -> None:
-    """If only the first byte of the length were read, the end of this row would be taken for a cached tail."""
+    """If only the first byte of the length were read, the last bytes of this row would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
     rows = list(map(row_decoder(5), [cached, cached, compact(long_id) + b"\1\1\1\0"]))
@@ -191,7 +191,10 @@ def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
 
 
 def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
-    """The metadata has different lengths, but contains bytes that look like the length where the decoder checks it."""
+    """To compare the sizes of rows, the decoder checks one byte per row, at equal distances.
+
+    Here, the rows have different sizes, but may contain the expected byte at these positions.
+    """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):
         value = samples.value(OFFSET_FETCH.response.struct, 9)
@@ -203,7 +206,7 @@ def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-def test_fast_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
+def test_hand_written_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
         split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):

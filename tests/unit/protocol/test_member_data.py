@@ -39,7 +39,7 @@ def connect_data_of_java() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_a_subscription_survives_encoding_and_decoding(version: int) -> None:
+def test_a_consumer_subscription_survives_encoding_and_decoding(version: int) -> None:
     value = consumer.Subscription(
         version,
         ("orders", "payments", NOT_UTF8),
@@ -51,13 +51,13 @@ def test_a_subscription_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_subscription(consumer.encode_subscription(value)) == value
 
 
-def test_a_subscription_is_decoded_from_known_bytes() -> None:
+def test_a_consumer_subscription_is_decoded_from_known_bytes() -> None:
     data = bytes.fromhex("0003 00000001 0001 61 ffffffff 00000001 0001 61 00000002 00000000 00000007 00000005 ffff")
     assert consumer.decode_subscription(data) == consumer.Subscription(3, ("a",), None, (("a", (0, 7)),), 5, None)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_an_assignment_survives_encoding_and_decoding(version: int) -> None:
+def test_a_consumer_assignment_survives_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_assignment(consumer.encode_assignment(OWNED, version=version, user_data=b"x")) == OWNED
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
@@ -70,7 +70,7 @@ def test_consumer_data_of_an_unknown_version_is_decoded_as_version_3() -> None:
     assert consumer.decode_assignment(b"\0\x09" + consumer.encode_assignment(OWNED)[2:] + b"more") == OWNED
 
 
-def test_a_subscription_without_its_last_fields_is_decoded() -> None:
+def test_a_consumer_subscription_without_its_last_fields_is_decoded() -> None:
     """Data that begins with version 1 may end where version 0 ends. Data that ends elsewhere is malformed."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
@@ -142,7 +142,7 @@ def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_
 # The tests below decode and encode data of the protocol type `sr` (schema registries).
 
 
-def test_a_registry_identity_survives_encoding_and_decoding() -> None:
+def test_a_schema_registry_identity_survives_encoding_and_decoding() -> None:
     value = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
     data = schema_registry.encode_identity(value)
     assert json.loads(data) == {
@@ -156,7 +156,7 @@ def test_a_registry_identity_survives_encoding_and_decoding() -> None:
     assert value.url == "https://registry-1:8081"
 
 
-def test_a_registry_assignment_survives_encoding_and_decoding() -> None:
+def test_a_schema_registry_assignment_survives_encoding_and_decoding() -> None:
     identity = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True)
     value = schema_registry.Assignment(1, 0, "sr-1-uuid", identity)
     assert schema_registry.decode_assignment(schema_registry.encode_assignment(value)) == value
@@ -165,7 +165,7 @@ def test_a_registry_assignment_survives_encoding_and_decoding() -> None:
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_registry_fields_that_are_missing_or_have_another_type_become_none() -> None:
+def test_schema_registry_fields_that_are_missing_or_mistyped_become_none() -> None:
     """Unknown fields are ignored. Registries other than Confluent's, such as Karapace, may send such data."""
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)

@@ -60,7 +60,7 @@ def test_requests_are_encoded_to_the_expected_bytes() -> None:
     assert DELETE_GROUPS.request.encode(1, {"GroupsNames": ["nope"]}) == raw("00000001 0004 6e6f7065")
 
 
-def test_api_versions_has_features_in_tagged_fields() -> None:
+def test_the_features_in_tagged_fields_of_api_versions_are_decoded() -> None:
     """The tagged fields 0 to 2 contain features. An unknown tagged field is skipped."""
     supported = raw("02 0e 67726f75702e76657273696f6e 0000 0001 00")
     finalized = raw("02 0e 67726f75702e76657273696f6e 0001 0001 00")

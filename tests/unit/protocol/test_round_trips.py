@@ -48,7 +48,7 @@ def test_a_message_survives_encoding_and_decoding(message: Message, version: int
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_missing_fields_are_decoded_as_their_defaults(message: Message, version: int) -> None:
+def test_fields_omitted_when_encoding_are_decoded_as_their_defaults(message: Message, version: int) -> None:
     decoded = message.decode(version, message.encode(version, {}))
     assert decoded == with_defaults(message.struct, {})
 

@@ -144,7 +144,7 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
         (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
     ],
 )
-def test_undecodable_has_the_category_and_the_reason_of_the_failure(
+def test_decode_reports_why_a_record_is_undecodable(
     key: bytes | None, value: bytes | None, failure: DecodeFailure, reason: str
 ) -> None:
     found = undecodable(key, value)
@@ -152,7 +152,7 @@ def test_undecodable_has_the_category_and_the_reason_of_the_failure(
     assert reason in found.reason
 
 
-def test_undecodable_has_the_record_type_and_version_if_readable() -> None:
+def test_decode_reports_type_and_version_of_an_undecodable_record_if_readable() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
