@@ -87,7 +87,7 @@ def why_not_described(fault: Fault | None) -> str:
     """Return why a group without a description must not be deleted.
 
     Args:
-        fault: why the group could not be described; None if the response did not contain it.
+        fault: why the group could not be described; None if the broker's response did not contain the group.
     """
     if fault is None:
         return "the broker's response does not contain this group"

@@ -95,7 +95,7 @@ class Monitor:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def run(self) -> None:
-        """Poll until cancelled. Errors of the cluster are not raised, but are faults in the snapshots."""
+        """Poll until cancelled. Errors of requests are not raised, but stored as faults in the snapshots."""
         # This delays the first snapshot as if another had just been published. Before the first lists have arrived, a
         # snapshot would contain no groups.
         self._published_at = asyncio.get_running_loop().time()

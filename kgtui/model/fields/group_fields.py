@@ -32,7 +32,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that reads one attribute of a group's description.
+    """Return a function that returns the attribute `name` of a group's description.
 
     The function returns None for a group that was not described.
     """

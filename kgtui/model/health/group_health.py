@@ -188,7 +188,7 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # A group without a protocol type is a simple group. It commits while it is Empty, so its expiry is not known.
+    # A simple group, which has no protocol type, commits while it is Empty, so the expiry of its offsets is not known.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

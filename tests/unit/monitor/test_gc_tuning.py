@@ -190,7 +190,7 @@ print(stayed, before - resident())
 """
 
 
-def test_small_freed_memory_blocks_are_returned_after_a_collection() -> None:
+def test_small_memory_blocks_are_returned_to_the_system_after_a_collection() -> None:
     done = subprocess.run([sys.executable, "-c", RESIDENT + TRIMMED], check=True, capture_output=True, text=True)
     stayed, freed = map(int, done.stdout.split())
     assert stayed < 20_000_000

@@ -41,9 +41,9 @@ def test_status_stop_takes_longer_if_the_group_commits_rarely() -> None:
 
 
 def test_status_stop_takes_longer_if_the_group_was_idle_before() -> None:
-    """Burrow reports STOP when no commit follows for longer than its last ten commits span.
+    """Burrow reports STOP if the time since the last commit is longer than the time that the last ten commits span.
 
-    Here, they span 215 s, because the group was idle between the first and the second commit.
+    Here, the commits span 215 s, because the group was idle between the first and the second commit.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
