@@ -195,7 +195,7 @@ class AssignmentsPane(Pane):
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between all partitions and only those that must move or have no owner."""
+        """Switch between all partitions and only the partitions that must move or have no owner."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()
@@ -204,7 +204,8 @@ class AssignmentsPane(Pane):
 LONGEST_END = 4
 """Maximum width of the title of a member's grid column, in terminal cells.
 
-The title is the end of the member's name. If two names have the same end of this length, the titles are numbers.
+The titles are the ends of the members' names. If the last four characters of two names are equal, all titles are
+numbers instead.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -245,7 +246,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return the shortest ends of the names that are all different, or numbers from 1 if such ends are too long."""
+    """Return a title per name: the shortest ends that differ for all names, or numbers from 1 if these are too long."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]

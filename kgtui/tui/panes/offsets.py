@@ -133,7 +133,7 @@ class OffsetsPane(Pane):
         self._sort_by(names[(at + 1) % len(names)])
 
     def action_only(self) -> None:
-        """Switch between all partitions and only those that lag."""
+        """Switch between all partitions and only the partitions that lag."""
         self._lagging = not self._lagging
         self._arrange()
 

@@ -205,7 +205,7 @@ class OffsetSummary:
         topics: number of topics that these partitions belong to.
         worst: the partition with the largest lag; None if no partition lags.
         lost: number of records that expired before the group read them.
-        lost_in: number of partitions with such records.
+        lost_in: number of partitions that lost these records.
         committed: number of partitions with a committed offset.
         committed_topics: number of topics with a committed offset.
         share: whether the offsets are share-partition start offsets (KIP-932) in place of committed offsets.

@@ -2,7 +2,7 @@
 
 If the optional dependency textual-plotext is installed (the extra `plots`), `curves` draws curves with it, and imports
 it for the first curve. Otherwise, plots consist of block characters. Drawing takes so long that callers run it in a
-thread, which is safe because it uses no widget.
+thread. This is safe, because drawing uses no widget.
 
 | module | contents |
 |---|---|

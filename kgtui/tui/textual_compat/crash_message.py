@@ -2,7 +2,7 @@
 
 The traceback of Textual 8.2.8 contains the values of local variables, which may be passwords. Textual prints the text
 that an exception returns from `__rich__` in place of the traceback. Therefore the unexpected exception is wrapped in a
-`CrashedError`, which has such a method.
+`CrashedError`, which has a `__rich__` method.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class RowLayout:
         return None if row_content is None else RowKey(row_content[0].path, row_content[1])
 
     def at(self, row: int) -> tuple[Node, str | None] | None:
-        """Return what a row shows, as a pair of a node and a group id. None is returned if there is no such row.
+        """Return what a row shows, as a pair of a node and a group id. Return None if there is no such row.
 
         The group id is None if the row shows the node itself. Otherwise the row shows a group of this node.
         """

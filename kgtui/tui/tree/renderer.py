@@ -191,7 +191,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Move the cached lines, and the record of what is drawn in each line, after the tree was scrolled."""
+        """After the tree was scrolled, move the cached lines and the stored content of each drawn line."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

@@ -87,7 +87,7 @@ def test_wrapping_escapes_cells_and_marks_them_as_safe_text() -> None:
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_column_width_is_its_widest_value_up_to_max_width() -> None:
+def test_preferred_column_width_fits_its_widest_value_up_to_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
@@ -182,7 +182,7 @@ def test_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     }
 
 
-def test_share_group_marks_missing_start_offset_and_unreported_lag_differently() -> None:
+def test_share_group_shows_missing_start_offset_and_unreported_lag_differently() -> None:
     rows = offset_rows.partition_rows(data.share_offsets(), data.share_group())
     columns = {column.id: column for column in offset_rows.offset_columns(share=True)}
     assert "metadata" not in columns
