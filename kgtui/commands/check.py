@@ -257,8 +257,8 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
             old = summaries.get(group) or Summary(None, None, 0, 0, None, "", one.read_at)
             lag, description = one.lag, watch.histories[group].description
             summaries[group] = replace(
-                old, lag=lag.lag, lag_unknown=lag.unknown, partitions=lag.partitions, at=one.read_at,
-                members=old.members if description is None else description.member_count,
+                old, lag=lag.lag, lag_unknown=lag.unknown, partitions=lag.partitions, lag_at=one.read_at,
+                at=one.read_at, members=old.members if description is None else description.member_count,
             )  # fmt: skip
     read_at = max((one.read_at for one in health.values() if one.read_at is not None), default=first.taken_at)
     return replace(

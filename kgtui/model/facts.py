@@ -7,38 +7,34 @@ so an empty result or 0 always means that the broker reported it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kgtui.model import member_index
 from kgtui.model.group import topics_of
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
 
-T = TypeVar("T")
-
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
     """Return the description of a group; None if it was not read, or if the summary from the sweep is newer."""
-    return _unless_swept_since(snapshot, group, snapshot.details)
+    reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
+    return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the summary from the sweep is newer."""
-    return _unless_swept_since(snapshot, group, snapshot.offsets)
+    """Return the offsets of a group; None if they were not read, or if the sweep has read them since."""
+    reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
+    return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
 
-def _unless_swept_since(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[T]]) -> Reading[T] | None:
-    reading = readings.get(group)
-    if reading is None:
-        return None
-    summary = snapshot.summaries.get(group)
-    return None if summary is not None and summary.at > reading.at else reading
+def _is_newer(at: float | None, reading: Reading[Any] | None) -> bool:
+    return at is not None and reading is not None and at > reading.at
 
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
@@ -56,7 +52,15 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
     if reading is not None:
         return total(lags(reading.value))
     summary = snapshot.summaries.get(group)
-    return LagTotal(summary.lag, summary.lag_unknown, summary.partitions) if summary is not None else None
+    if summary is None or summary.lag_at is None:
+        return None
+    return LagTotal(summary.lag, summary.lag_unknown, summary.partitions)
+
+
+def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
+    """Return when the offsets behind `lag_total` were read, in seconds since the epoch; None if they never were."""
+    reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
+    return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:

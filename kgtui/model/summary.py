@@ -31,6 +31,8 @@ class Summary:
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time of the read, in seconds since the epoch.
+        lag_at: time of the read that `lag`, `lag_unknown` and `partitions` are from, in seconds since the epoch. It is
+            earlier than `at` if the newest read of the offsets failed, and None if no read has succeeded.
         fault: why a part could not be read; None if everything was read.
     """
 
@@ -41,6 +43,7 @@ class Summary:
     topics: tuple[str, ...] | None
     member_index: str
     at: float
+    lag_at: float | None = None
     state: str | None = None
     type: str | None = None
     fault: Fault | None = None
@@ -62,6 +65,7 @@ def summary_of(
     *,
     memberless: bool = False,
     shared: Topics,
+    earlier: Summary | None = None,
 ) -> Summary:
     """Return the summary of a group. Values that were not read are None or empty.
 
@@ -72,17 +76,21 @@ def summary_of(
         memberless: True if the list already says that the group has no members, so that it was not described.
         shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
             existing tuple; otherwise, a new tuple is added.
+        earlier: the group's previous summary. If the offsets could not be read, its lag is kept.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
+    if sums is not None or topics is not None:
+        earlier = None
     return Summary(
         members=description.member_count if description else 0 if memberless else None,
-        lag=sums.lag if sums else None,
-        lag_unknown=sums.unknown if sums else 0,
-        partitions=sums.partitions if sums else 0,
+        lag=earlier.lag if earlier else sums.lag if sums else None,
+        lag_unknown=earlier.lag_unknown if earlier else sums.unknown if sums else 0,
+        partitions=earlier.partitions if earlier else sums.partitions if sums else 0,
         topics=None if row is None else shared.setdefault(row, row),
         member_index=member_index_of(description.members if description else None),
         at=at,
+        lag_at=earlier.lag_at if earlier else None if sums is None and topics is None else at,
         state=description.state if description else None,
         type=description.type if description else None,
         fault=fault,

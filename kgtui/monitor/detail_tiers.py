@@ -226,7 +226,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                self._series.add(group, now, summary.lag, summary.members, description=description, offsets=offsets)
+                lag = summary.lag if summary.lag_at == now else None  # a kept lag is no new sample
+                self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
         self._report(ReadResult(group, now, description, offsets, fault=fault is not None or incomplete), recorded_at)
 

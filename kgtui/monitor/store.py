@@ -208,6 +208,9 @@ class Store:
     ) -> Summary | None:
         """Compute and store the summary of a group, and return it. Returns None if the group no longer exists.
 
+        If the offsets could not be read, for example because the group's coordinator is moving, the summary keeps the
+        lag of the last successful read.
+
         Args:
             at: time of the read, in seconds since the epoch.
             memberless: whether the group was not described, because its listing shows that it has no members.
@@ -218,7 +221,16 @@ class Store:
         topics = [topic for topic, _ in offsets.partitions] if offsets else None
         if offsets is None and not self.groups[group].has_offsets:
             topics = []
-        summary = summary_of(description, sums, topics, fault, at, memberless=memberless, shared=self._topics)
+        summary = summary_of(
+            description,
+            sums,
+            topics,
+            fault,
+            at,
+            memberless=memberless,
+            shared=self._topics,
+            earlier=self.summaries.get(group),
+        )
         self.summaries[group] = untrack(summary)
         self._stale.add("summaries")
         return summary

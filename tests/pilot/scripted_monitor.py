@@ -82,7 +82,7 @@ def summary(
     `unknown` is the number of partitions with an unknown lag.
     """
     index = encode_member_index({"client": ["client"], "host": ["/10.0.0.1"], "member": ["m-1"]})
-    return Summary(members, lag, unknown, 1, topics, index, NOW - 3)
+    return Summary(members, lag, unknown, 1, topics, index, NOW - 3, NOW - 3)
 
 
 def many_groups(count: int, *, brokers: int = 5) -> list[Row]:

@@ -261,15 +261,20 @@ class TreeModel:
         """Return the values in the row of a group. Each value is from the most recent read that returned it."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
-        age = None if at is None else snapshot.taken_at - at
+        age, fault = None if at is None else snapshot.taken_at - at, facts.has_fault(snapshot, group)
         verdict, read_at = _verdict(snapshot, group)
+        lag_at = facts.lag_read_at(snapshot, group)
+        if fault and at is not None and lag_at is not None and lag_at < at:
+            age = snapshot.taken_at - lag_at  # the newest read of the offsets failed, and the lag is older
+        elif age is not None and age <= FRESH_SECONDS:
+            age = None
         return TreeRow(
             group,
             snapshot.state_of(group),
             facts.member_count(snapshot, group),
             self._lag(group),
-            age if age is not None and age > FRESH_SECONDS else None,
-            facts.has_fault(snapshot, group),
+            age,
+            fault,
             group in self.marked,
             verdict,
             bool(verdict) and snapshot.taken_at - read_at > FRESH_VERDICT_SECONDS,

@@ -167,9 +167,12 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
 def coarse_age(seconds: float | None) -> str:
     """Format the age of data that was not read recently.
 
-    An age below a minute is rounded down to a multiple of ten seconds. Without the rounding, the rows of all groups of
-    a broker that does not respond would be redrawn at every poll.
+    An age below ten seconds is written as `<10 s`, and an age below a minute is rounded down to a multiple of ten
+    seconds. Without the rounding, the rows of all groups of a broker that does not respond would be redrawn at every
+    poll.
     """
+    if seconds is not None and seconds < 10:
+        return "<10 s"
     if seconds is not None and seconds < 60:
         seconds -= seconds % 10
     return text.age(seconds)

@@ -35,6 +35,7 @@ def summary(
         topics,
         encode_member_index({"client": clients, "host": hosts, "member": member_ids}),
         NOW - age,
+        lag_at=NOW - age,
         state=state,
         type=type,
         fault=fault,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from kgtui.errors import DeadlineError, UnreachableError
-from kgtui.model.answer import Fault
+from kgtui.model import facts
+from kgtui.model.answer import Answer, Coverage, Fault
+from kgtui.model.offsets import LagTotal
 from kgtui.monitor import Monitor, MonitorOptions, list_tier
 from kgtui.monitor import monitor as module
 from kgtui.monitor.gc_tuning import GcTuning
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from kgtui.admin.base import ListingDelta
-    from kgtui.model.answer import Answer
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import CommittedOffset
     from kgtui.model.snapshot import Snapshot
 
 FAST = MonitorOptions(
@@ -400,3 +402,42 @@ async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin:
         pauses = [monitor._lists._pause(1, 0.0, failures) for failures in range(1, 50)]
     assert max(pauses) < 10
     assert pauses[4] > pauses[0]
+
+
+class MovingCoordinator(ScriptedAdmin):
+    """A cluster in which the offsets of every group can be read once. After that, each coordinator is moving."""
+
+    async def committed_offsets(
+        self, groups: Iterable[str], *, timeout: float = 30.0
+    ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
+        asked = list(groups)
+        if any(call == ("committed_offsets", ("orders",)) for call in self.calls):
+            faults = tuple(Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group=group) for group in asked)
+            return Answer({}, faults, Coverage(groups=(0, len(asked))))
+        return await super().committed_offsets(asked, timeout=timeout)
+
+
+@pytest.mark.parametrize("selected", [None, "orders"])
+async def test_the_last_lag_is_kept_with_its_time_while_the_coordinator_moves(selected: str | None) -> None:
+    admin = MovingCoordinator()
+    admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
+    async with watching(admin) as monitor:
+        monitor.set_view(selected, ())
+        snapshot = await until(monitor, lambda s: "orders" in s.group_faults and s.summaries["orders"].lag_at)
+        summary = snapshot.summaries["orders"]
+        assert (summary.lag, summary.fault and summary.fault.name) == (7, "NOT_COORDINATOR")
+        assert summary.lag_at is not None
+        assert summary.lag_at < summary.at
+        assert facts.lag_total(snapshot, "orders") == LagTotal(7, 0, 1)
+        kept_at = facts.lag_read_at(snapshot, "orders")
+        assert kept_at is not None
+        assert kept_at < summary.at
+
+
+async def test_lag_is_unknown_if_the_offsets_were_never_read(admin: ScriptedAdmin) -> None:
+    """A total of zero partitions would mean that the group has committed nothing."""
+    admin.calls.append(("committed_offsets", ("orders",)))
+    moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions, calls=admin.calls)
+    async with watching(moving) as monitor:
+        snapshot = await until(monitor, lambda s: "orders" in s.summaries)
+    assert facts.lag_total(snapshot, "orders") is None

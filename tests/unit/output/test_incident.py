@@ -98,7 +98,7 @@ def test_group_that_was_never_listed_is_exported_with_its_id_only() -> None:
 
 
 def test_export_lists_other_groups_on_the_same_topics() -> None:
-    summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0)
+    summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0, 1.0)
     other = replace(summary, topics=("elsewhere",))
     snapshot = replace(example_snapshot(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
     near = incident_of("payments.settle", snapshot)["neighbours"]

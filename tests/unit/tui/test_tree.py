@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kgtui.model.answer import Fault
+from kgtui.model.offsets import LagTotal
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
@@ -17,7 +20,7 @@ from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
 from kgtui.tui.tree.rows import TreeLine, TreeRow, coarse_age, column_widths, group_line, heading_line, node_line
 from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
-from tests.pilot.scripted_monitor import Row, many_groups, snapshot_of, summary
+from tests.pilot.scripted_monitor import NOW, Row, many_groups, snapshot_of, summary
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -100,7 +103,7 @@ def test_group_with_several_topics_is_under_each_topic() -> None:
 
 def test_tree_uses_the_described_state_if_the_listing_has_none() -> None:
     """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the state from DescribeGroups."""
-    known = Summary(0, 0, 0, 0, (), "", 1.0, state="Empty", type="classic")
+    known = Summary(0, 0, 0, 0, (), "", 1.0, 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
     nodes = run_at_once(build_nodes(snapshot_of(rows, summaries={"known": known}), "type"))
     assert {node.path: node.count for node in nodes.by_path.values() if node.parts} == {
@@ -217,4 +220,22 @@ def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
 
 
 def test_data_ages_below_a_minute_are_rounded_down_to_ten_seconds() -> None:
-    assert [coarse_age(age) for age in (16.0, 19.9, 20.0, 61.0)] == ["10 s", "10 s", "20 s", "1 min"]
+    assert [coarse_age(age) for age in (9.0, 16.0, 19.9, 20.0, 61.0)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
+
+
+def test_row_shows_the_age_of_a_lag_that_could_not_be_read_again() -> None:
+    fault = Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group="orders")
+    kept = replace(summary(lag=7), at=NOW - 1, lag_at=NOW - 3, fault=fault)
+    rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
+    snapshot = snapshot_of(rows, summaries={"orders": kept})
+    row = TreeModel(snapshot).group_row("orders")
+    assert row.total == LagTotal(7, 0, 1)
+    assert row.age == 3.0
+    line = "".join(piece for piece, _ in group_line(row, 1, 100, cursor=False).pieces)
+    assert line.split()[-3:] == ["7", "<10", "s"]
+
+
+def test_row_with_a_lag_from_the_newest_read_shows_no_age() -> None:
+    rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
+    snapshot = snapshot_of(rows, summaries={"orders": summary(lag=7)})
+    assert TreeModel(snapshot).group_row("orders").age is None
