@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 from asyncio import sleep as pause
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
@@ -15,6 +16,7 @@ from kgtui.output import group_list
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.commands.selection import Selection
@@ -67,15 +69,27 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace, query: Query | None) -> int:
     async with recorded(args) or connected(args) as admin:
         if args.watch is None:
-            return await _print_once(args, query, admin)
+            return _print(args, query, admin, await _select(args, query, admin, timeout_of(args)))
         return await _print_repeatedly(args, query, admin)
 
 
-async def _print_once(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
+async def _select(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, timeout: float) -> Selection:
     members = args.members or args.format == "wide"
-    selection = await select_groups(
-        admin, query, groups=args.group, members=members, lag=args.lag, timeout=timeout_of(args)
-    )
+    return await select_groups(admin, query, groups=args.group, members=members, lag=args.lag, timeout=timeout)
+
+
+def _print(
+    args: argparse.Namespace,
+    query: Query | None,
+    admin: GroupAdmin,
+    selection: Selection,
+    earlier: Mapping[str, float] | None = None,
+) -> int:
+    """Print the list and return the exit code.
+
+    Args:
+        earlier: group id → time of the earlier read that its row is from, in seconds since the epoch.
+    """
     groups = group_list.GroupList(
         as_of(selection.snapshot, admin),
         selection.ids,
@@ -84,6 +98,7 @@ async def _print_once(args: argparse.Namespace, query: Query | None, admin: Grou
         selection.members,
         selection.lag,
         repeated=args.watch is not None,
+        earlier=earlier or {},
     )
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection)
@@ -92,8 +107,12 @@ async def _print_once(args: argparse.Namespace, query: Query | None, admin: Grou
 
 
 async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin: GroupAdmin) -> int:
+    from kgtui.commands.list_watch import ListWatch
+
+    watch = ListWatch(query, partial(_select, args, query, admin), args.watch, timeout_of(args))
     while True:
-        await _print_once(args, query, admin)
+        selection, earlier = await watch.read()
+        _print(args, query, admin, selection, earlier)
         await pause(args.watch)
 
 

@@ -188,7 +188,7 @@ async def select_groups(
     listed = snapshot.groups
     if groups:
         named = {group: listed[group] for group in sorted(groups) if group in listed}
-        snapshot = replace(snapshot, groups=named, by_listing=_by_listing(named))
+        snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
     # Faults of groups outside the result are reported too, because such a group might match if it could be read.
@@ -266,11 +266,12 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
         node: BrokerStatus(node, broker.address, None if node in failed else now, None, failed.get(node))
         for node, broker in cluster.brokers.items()
     }
-    snapshot = Snapshot(1, now, cluster, answer.rows, _by_listing(answer.rows), brokers=brokers, faults=answer.faults)
+    snapshot = Snapshot(1, now, cluster, answer.rows, by_listing(answer.rows), brokers=brokers, faults=answer.faults)
     return snapshot, answer.faults
 
 
-def _by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
+def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
+    """Return the mapping `Snapshot.by_listing` of these groups."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

@@ -208,6 +208,9 @@ CHECK_MIN_TIMEOUT = 10.0
 WATCH_INTERVAL = 2.0
 """Default interval between two lists of `kgtui ls --watch`, in seconds."""
 
+WATCH_FIRST_TIMEOUT = 10.0
+"""Maximum timeout of the reads of `kgtui ls --watch` until all brokers have answered once, in seconds."""
+
 
 def check_timeout(interval: float, timeout: float) -> float:
     """Return the timeout of one read of `kgtui check`, in seconds: two intervals, but at least `CHECK_MIN_TIMEOUT`.
@@ -217,3 +220,17 @@ def check_timeout(interval: float, timeout: float) -> float:
         timeout: maximum timeout in seconds, set by the user (`--timeout`).
     """
     return min(timeout, max(2 * interval, CHECK_MIN_TIMEOUT))
+
+
+def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
+    """Return the timeout of one read of `kgtui ls --watch`, in seconds.
+
+    It is one interval, so that a broker that hangs delays the list by one interval only, but at least four times the
+    slowest complete read, so that a slow cluster can be read too.
+
+    Args:
+        interval: time between two lists, in seconds.
+        slowest: duration of the slowest read in which all brokers answered, in seconds; None if there was none yet.
+        timeout: maximum timeout in seconds, set by the user (`--timeout`).
+    """
+    return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,16 @@ from kgtui.model.fields.group_fields import (
     LAG_UNKNOWN,
     LIST_COLUMNS,
     LISTED,
+    READ_AT,
     WIDE_LIST_COLUMNS,
     GroupColumns,
 )
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import marks
-from kgtui.output.table import columns_of, table
+from kgtui.output.table import Column, columns_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kgtui.model.answer import Coverage, Fault
     from kgtui.model.fields.group_fields import GroupField
@@ -39,6 +41,8 @@ class GroupList:
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
         repeated: whether further lists follow, so that each JSON document is written in one line.
+        earlier: group id → time of the read that its row is from, in seconds since the epoch. It contains the groups
+            that the newest read lacks because a broker does not respond.
     """
 
     snapshot: Snapshot
@@ -48,6 +52,7 @@ class GroupList:
     members: bool = False
     lag: bool = False
     repeated: bool = False
+    earlier: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, field: GroupField) -> bool:
         """Return whether the data that the field needs was read."""
@@ -58,7 +63,16 @@ def as_table(groups: GroupList, *, wide: bool = False) -> str:
     """Write the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = GroupColumns(groups.snapshot, groups.ids)
-    return table(columns_of(fields), zip(*(_cells(groups, columns, field) for field in fields), strict=True))
+    titles, cells = columns_of(fields), [_cells(groups, columns, field) for field in fields]
+    if groups.earlier:
+        titles.append(Column("AGE", number=True))
+        cells.append([_age(groups, group) for group in groups.ids])
+    return table(titles, zip(*cells, strict=True))
+
+
+def _age(groups: GroupList, group: str) -> str:
+    at = groups.earlier.get(group)
+    return "" if at is None else f"{max(0.0, groups.snapshot.taken_at - at):.0f} s"
 
 
 def as_json(groups: GroupList) -> bytes:
@@ -92,11 +106,15 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 def _data(groups: GroupList) -> list[Sequence[Any]]:
     """Return one column for each field of `LISTED`. The columns of data that was not read contain only None."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
-    columns, nothing = GroupColumns(snapshot, groups.ids), [None] * len(groups.ids)
-    data = {field: list(columns.data(field)) if groups.has(field) else nothing for field in LISTED}
+    columns = GroupColumns(snapshot, groups.ids)
+    nothing: list[Any] = [None] * len(groups.ids)
+    data = {field: list(columns.data(field)) if groups.has(field) else list(nothing) for field in LISTED}
     for row, group in enumerate(groups.ids) if faults and groups.lag else ():
         if group in faults and data[LAG][row] is None and not _has_partitions(snapshot, group):
             data[LAG_UNKNOWN][row] = None
+    for row, group in enumerate(groups.ids) if groups.earlier else ():
+        if group in groups.earlier:
+            data[READ_AT][row] = rfc3339(groups.earlier[group])
     return list(data.values())
 
 

@@ -1,0 +1,104 @@
+"""The repeated reads of `kgtui ls --watch`, which keep the last rows of groups whose broker does not respond."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.commands.selection import Selection, by_listing
+from kgtui.errors import UnreachableError
+from kgtui.model.answer import Coverage, fault_of
+from kgtui.model.query import Query
+from kgtui.monitor.policy import SHOWN_AFTER_LEAVING, watch_timeout
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+
+class ListWatch:
+    """Reads the selected groups again and again.
+
+    If a read lacks groups because their coordinator does not respond, or lacks their members or lag, the values of the
+    last read that had them are kept.
+
+    Args:
+        query: the filter; None selects every group.
+        select: reads the groups within a timeout in seconds. Raises `UnreachableError` if no broker responds.
+        interval: time between two reads, in seconds.
+        timeout: maximum timeout of one read, in seconds.
+    """
+
+    def __init__(
+        self,
+        query: Query | None,
+        select: Callable[[float], Awaitable[Selection]],
+        interval: float,
+        timeout: float,
+    ) -> None:
+        self._query, self._select, self._interval, self._timeout = query or Query(), select, interval, timeout
+        self._last: Selection | None = None
+        self._slowest: float | None = None
+        self._read_at: dict[str, float] = {}
+
+    async def read(self) -> tuple[Selection, Mapping[str, float]]:
+        """Read the groups once.
+
+        Returns:
+            The selected groups; and for each group with values of an earlier read, the time of that read, in seconds
+            since the epoch.
+
+        Raises:
+            UnreachableError: no broker responds, and there was no earlier read.
+        """
+        began = time.monotonic()
+        try:
+            new = await self._select(watch_timeout(self._interval, self._slowest, self._timeout))
+        except UnreachableError as error:
+            if self._last is None:
+                raise
+            new = _nothing_read(self._last, error)
+        if not new.faults:
+            self._slowest = max(self._slowest or 0.0, time.monotonic() - began)
+        if self._last is not None:
+            new = self._with_earlier_values(self._last, new)
+        else:
+            self._read_at = {}
+        self._last = new
+        return new, {group: at for group in new.ids if (at := self._read_at.get(group)) is not None}
+
+    def _with_earlier_values(self, last: Selection, new: Selection) -> Selection:
+        now = new.snapshot.taken_at
+        groups, summaries, read_at = dict(new.snapshot.groups), dict(new.snapshot.summaries), dict[str, float]()
+        for group, listing in last.snapshot.groups.items():
+            broker, at = new.snapshot.brokers.get(listing.coordinator), self._time_of(last, group)
+            silent = now - at < SHOWN_AFTER_LEAVING if broker is None else broker.fault is not None
+            unlisted = silent and group not in new.listed
+            if not unlisted and group not in new.snapshot.group_faults:
+                continue
+            if unlisted:
+                groups[group] = listing
+            summary = last.snapshot.summaries.get(group)
+            if summary is not None:
+                summaries[group] = summary
+            if unlisted or summary is not None:
+                read_at[group] = at
+        self._read_at = read_at
+        if not read_at:
+            return new
+        snapshot = replace(new.snapshot, groups=groups, by_listing=by_listing(groups), summaries=summaries)
+        return replace(new, snapshot=snapshot, ids=self._query.select(snapshot), listed={**groups, **new.listed})
+
+    def _time_of(self, last: Selection, group: str) -> float:
+        return self._read_at.get(group, last.snapshot.taken_at)
+
+
+def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
+    """Return the selection of a read in which no broker answered."""
+    fault = fault_of(error)
+    brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
+    snapshot = replace(
+        last.snapshot, taken_at=time.time(), groups={}, by_listing={}, summaries={}, group_faults={}, brokers=brokers
+    )
+    coverage = Coverage((0, len(brokers)), (0, 0))
+    return replace(last, snapshot=snapshot, ids=[], coverage=coverage, faults=(fault,), listed={})

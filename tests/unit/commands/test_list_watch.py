@@ -1,0 +1,104 @@
+"""`kgtui ls --watch` keeps the last rows of brokers that hang, on simulated clusters."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.kafka import connect
+from kgtui.commands.list_watch import ListWatch
+from kgtui.commands.selection import Selection, select_groups
+from kgtui.model.query import parse
+from kgtui.model.rfc3339 import rfc3339
+from kgtui.output.group_list import GroupList, as_json, as_table
+from kgtui.simulator import Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+INTERVAL = 1.0
+
+
+@asynccontextmanager
+async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
+    """Watch the groups of a simulated cluster with one list per second."""
+    query = parse(filter_text)
+    async with connect(cluster.bootstrap.split(",")) as admin:
+
+        async def select(timeout: float) -> Selection:
+            return await select_groups(admin, query, lag=lag, timeout=timeout)
+
+        yield ListWatch(query, select, INTERVAL, 30.0)
+
+
+@pytest.mark.parametrize("lag", [False, True])
+async def test_rows_of_a_hung_broker_are_kept_with_their_age_after_one_interval(lag: bool) -> None:
+    async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
+        before, earlier = await watch.read()
+        assert (before.coverage.brokers, earlier) == ((3, 3), {})
+        cluster.faults.black_hole(2)
+        began = time.monotonic()
+        now, earlier = await watch.read()
+        assert time.monotonic() - began < 2 * INTERVAL
+        assert now.coverage.brokers == (2, 3)
+        assert sorted(now.ids) == sorted(before.ids)
+        hung = {group for group, listing in before.snapshot.groups.items() if listing.coordinator == 2}
+        assert earlier == dict.fromkeys(hung, before.snapshot.taken_at)
+        if lag:
+            assert all(now.snapshot.summaries[group].lag == before.snapshot.summaries[group].lag for group in hung)
+
+        await asyncio.sleep(1)
+        now, earlier = await watch.read()
+        groups = GroupList(now.snapshot, now.ids, now.coverage, now.faults, lag=lag, earlier=earlier)
+        heading, *rows = as_table(groups).splitlines()
+        assert heading.split()[-1] == "AGE"
+        aged = {row.split()[0]: row.split()[-2:] for row in rows if row.endswith(" s")}
+        assert aged.keys() == hung
+        assert all(int(seconds) >= 2 for seconds, _ in aged.values()), "the age is that of the last complete read"
+        times = {row["group"]: row["read_at"] for row in json.loads(as_json(groups))["groups"]}
+        assert {times[group] for group in hung} == {rfc3339(before.snapshot.taken_at)}
+
+        cluster.faults.black_hole(2, False)
+        async with asyncio.timeout(20):
+            while earlier:
+                now, earlier = await watch.read()
+        assert now.coverage.brokers == (3, 3)
+
+
+async def test_group_that_is_deleted_leaves_the_list_even_if_a_broker_hangs() -> None:
+    """Only the rows of the broker that hangs are kept."""
+    async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=False) as watch:
+        before, _ = await watch.read()
+        cluster.faults.black_hole(2)
+        deleted = next(group for group, row in before.snapshot.groups.items() if row.coordinator == 1)
+        cluster.state.remove_group(deleted)
+        now, _ = await watch.read()
+    assert set(before.ids) - set(now.ids) == {deleted}
+
+
+async def test_kept_rows_still_have_to_match_the_filter() -> None:
+    async with (
+        Simulator(brokers=3, scenario="plain", groups=60) as cluster,
+        watched(cluster, "coordinator:1", lag=False) as watch,
+    ):
+        before, _ = await watch.read()
+        cluster.faults.black_hole(2)
+        now, earlier = await watch.read()
+    assert (now.ids, earlier) == (before.ids, {})
+
+
+async def test_all_rows_are_kept_if_no_broker_responds() -> None:
+    async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, lag=True) as watch:
+        before, _ = await watch.read()
+        for node in (1, 2):
+            cluster.faults.black_hole(node)
+        now, earlier = await watch.read()
+    assert now.ids == before.ids
+    assert earlier.keys() == set(before.ids)
+    assert now.coverage.brokers == (0, 2)
+    assert now.faults
