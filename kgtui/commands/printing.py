@@ -113,9 +113,11 @@ def notify_faults(faults: Iterable[Fault]) -> None:
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
         key = (fault.name, None if fault.group is not None else fault.broker)
-        where = f"group {fault.group}" if fault.group is not None else f"broker {fault.broker}"
+        where = f"group {fault.group}: " if fault.group is not None else ""
+        if not where and fault.broker is not None:
+            where = f"broker {fault.broker}: "
         advice = f" ({fault.advice})" if fault.advice else ""
-        lines.setdefault(key, f"{where}: {fault.message} [{fault.name}]{advice}")
+        lines.setdefault(key, f"{where}{fault.message} [{fault.name}]{advice}")
         counts[key] = counts.get(key, 0) + 1
     for key, line in lines.items():
         notify(line + (f" (and {counts[key] - 1} more with the same error)" if counts[key] > 1 else ""))
