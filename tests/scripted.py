@@ -27,7 +27,7 @@ def brokers(count: int = 3) -> dict[int, Broker]:
 
 
 def member(name: str = "m-1", **changes: object) -> Member:
-    """Return a group member. Everything that a test does not set has a default value."""
+    """Return a group member. Fields that are not in `changes` have default values."""
     values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
     return Member(**values)  # type: ignore[arg-type]
 

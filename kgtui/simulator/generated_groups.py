@@ -257,7 +257,7 @@ class GeneratedGroups:
             yield name, self.kinds[index], self.states[index]
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group without building the group, or None if there is no such group."""
+        """Return the type of a group without building a `Group` object, or None if there is no such group."""
         index = self.index.get(name)
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 

@@ -63,7 +63,9 @@ class Members:
             if all(assigned) and sorted(p for own in assigned for p in own) == list(range(self._partitions)):
                 break
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.group}: members have only {assigned} of {self._partitions}")
+                raise TimeoutError(
+                    f"{self.group}: the members have only the partitions {assigned}, but there are {self._partitions}"
+                )
         for consumer in self._consumers:
             consumer.pause(consumer.assignment())
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with a stopped clock and the `company` scenario; yield the cluster and an admin."""
+    """Run a simulated cluster with a stopped clock and the `company` scenario; yield the cluster and an admin.
+
+    `options` are arguments of `Simulator`.
+    """
     async with (
         Simulator(clock=ManualClock(), **options) as simulator,
         KafkaGroupAdmin(Pool(simulator.bootstrap.split(","))) as admin,

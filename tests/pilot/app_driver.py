@@ -66,7 +66,10 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
 
 
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
-    """Return an app that shows a snapshot, and a monitor with which a test publishes newer snapshots."""
+    """Return an app that shows a snapshot, and a monitor with which a test publishes newer snapshots.
+
+    `fields` are arguments of the app's `Session`.
+    """
     monitor = ScriptedMonitor(snapshot)
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields)), monitor
 

@@ -66,7 +66,7 @@ class Clusters:
         return replace(session, target=target, clusters=self.choices, open_cluster=self.open, close=close)
 
     def app(self, **fields: Any) -> KgtuiApp:
-        """Return the app on the cluster `prod-eu`."""
+        """Return the app on the cluster `prod-eu`. `fields` are arguments of its `Session`."""
         return KgtuiApp(self.session(Target("prod-eu", "broker-1:9092"), **fields))
 
 

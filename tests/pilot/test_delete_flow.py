@@ -1,4 +1,4 @@
-"""Tests of deleting groups in the whole app with a real monitor: from the key to the removal from the tree."""
+"""Tests of deleting groups in the whole app with a real monitor: from the key `d` to the removal from the tree."""
 
 from __future__ import annotations
 

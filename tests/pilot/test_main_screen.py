@@ -39,7 +39,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
 
 
 def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
-    """Return a copy of a snapshot in which `fields` replace the values in every broker's status."""
+    """Return a copy of a snapshot in which every broker's status has the values in `fields`."""
     return replace(snapshot, brokers={node: replace(status, **fields) for node, status in snapshot.brokers.items()})
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """Return the app with lag samples of a group from the last twenty minutes."""
+    """Return the app with lag samples of a group from the last twenty minutes. `fields` are arguments of `Session`."""
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.series = sample_history.live_samples()
     return KgtuiApp(session_of(monitor, state_folder=StateFolder(tmp_path), **fields))

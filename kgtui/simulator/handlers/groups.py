@@ -254,7 +254,7 @@ class ListGroupsRowCache:
         return _string(generated.names[index], self._version) + self._tails[generated.kinds[index], state]
 
     def rows_of_partition(self, partition: int) -> bytes:
-        """Return the concatenated rows of one partition."""
+        """Return the concatenated rows of the groups in one partition of `__consumer_offsets`."""
         self._apply_changes()
         joined = self._joined[partition]
         if joined is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. The topics and groups of an extended scenario come first.
+    """The topics and groups of a scenario. If it extends another scenario, the topics and groups of that one come first.
 
     Attributes:
         topics: the topics, without deleted ones.
@@ -61,7 +61,7 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
 
 
 def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
-    """Convert the tables in `[[groups]]` one by one, so that an error message can name the group.
+    """Convert the tables in `[[groups]]` one by one, so that an error message can name `where` and the group.
 
     Raises:
         UsageError: a key or value of a group is invalid.
@@ -76,7 +76,7 @@ def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
 
 
 def build_groups(specs: list[AnyGroupSpec], topics: dict[str, Topic], seed: int, where: str) -> list[Group]:
-    """Build groups.
+    """Build the groups of a scenario file. Error messages begin with `where`.
 
     Raises:
         UsageError: a group id is used twice, a group does not have exactly one membership key, or a topic of a group is

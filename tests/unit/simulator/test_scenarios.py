@@ -1,4 +1,4 @@
-"""Tests of scenario files: the files of the package are complete, and errors in a file are reported."""
+"""Tests of scenario files: every shipped scenario can be built, and errors in a file are reported."""
 
 from __future__ import annotations
 
