@@ -78,7 +78,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
-    """Yield the records and bytes per second, and for each layer the cores and the disk space that it needs."""
+    """Yield the load in records/s and bytes/s, and for each layer the cores and the disk space that it needs."""
     load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: bytes sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")

@@ -34,8 +34,8 @@ class Size:
         large_node_groups: number of groups of the cluster on which a node is expanded and collapsed. The largest node
             has 7/10 of these groups.
         keys: number of times that each key is pressed.
-        seconds: length of a measurement without keys.
-        soak_seconds: length of the measurement of memory.
+        seconds: length of a measurement without keys, in seconds.
+        soak_seconds: length of the measurement of memory, in seconds.
         sweep: whether to wait until the background sweep has read every group.
     """
 

@@ -90,7 +90,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 def reports(request: pytest.FixtureRequest) -> Iterator[Reports]:
     """Run the test with the reports of each broker.
 
-    The broker has live groups, and one group with a commit beyond the log end.
+    The broker has live groups, and one group whose committed offset is beyond the log end.
     """
     live: Live = request.getfixturevalue(request.param)
     live.cluster.commit(AHEAD, {("orders", 2): 150})

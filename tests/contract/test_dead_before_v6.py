@@ -1,6 +1,6 @@
-"""Before version 6, DescribeGroups reports each group that it does not know as Dead.
+"""Before version 6, a DescribeGroups response has the state Dead for each group that the coordinator does not know.
 
-A group that is reported as Dead may exist, for example as a group of another type.
+Such a group may exist nevertheless, for example as a group of another type.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     return run
 
 
-def test_history_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
+def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
     """Above one time axis are plots of lag, rates, members and states, and marks at changes. The states show two
     rebalances.
 
@@ -67,12 +67,12 @@ def test_history_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> N
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
-def test_history_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
+def test_history_pane_on_80_by_24(snap_compare: Compare, tmp_path: Path) -> None:
     """The plots replace the tree and have fewer lines than on a large screen. Four lines of the log are visible."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(80, 24), run_before=show_history())
 
 
-def test_history_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_history_pane_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bars are drawn in place of curves, and both rates have the same scale.
 
     The last line says how to install the package that draws curves.
@@ -81,13 +81,13 @@ def test_history_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypa
     assert snap_compare(app_with_history(tmp_path), terminal_size=(100, 30), run_before=show_history())
 
 
-def test_history_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> None:
+def test_history_pane_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> None:
     """The plots consist of stars and plus signs, and the screen contains only ASCII characters."""
     app = app_with_history(tmp_path, display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=show_history())
 
 
-def test_history_log_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
+def test_log_of_the_history_pane_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
     """After the keys `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
     app = app_with_history(tmp_path, theme="kgtui-ansi")
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))

@@ -74,14 +74,14 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> None:
-    """The summary has the number and the time of the findings. The table has one line per finding, the most urgent
-    first. For the first finding, the screen shows the description with a command, a plot of lag and rates with a
-    vertical line where the problem began, and the partitions of its evidence.
+    """The line at the top says how many findings of each severity there are, and how old the data is. The table has one
+    line per finding, the most urgent first. For the first finding, the screen shows a description with a command, a
+    plot of lag and rates with a vertical line where the problem began, and the partitions that are its evidence.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
 
-def test_insights_on_80_by_24(snap_compare: Compare) -> None:
+def test_insights_screen_on_80_by_24(snap_compare: Compare) -> None:
     """The table has no column for the kind of finding.
 
     Below it are only the description and the plot, without the evidence.
@@ -89,7 +89,7 @@ def test_insights_on_80_by_24(snap_compare: Compare) -> None:
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
-def test_evidence_on_80_by_24(snap_compare: Compare) -> None:
+def test_evidence_of_a_finding_on_80_by_24(snap_compare: Compare) -> None:
     """The finding about an unusual group is selected.
 
     Its evidence replaces the plot and shows the name of every column.

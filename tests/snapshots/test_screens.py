@@ -73,22 +73,22 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
     assert shows(sample_snapshot(), (120, 40), "n", "n")
 
 
-def test_main_screen_with_verdicts_and_health_of_a_group(shows: Callable[..., bool]) -> None:
+def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
     """ERR and WARN are in a column of the tree, with a sign in front of the group. The Overview shows the reason for
     the verdict and the forecast.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
-def test_health_on_80_by_24(shows: Callable[..., bool]) -> None:
-    """Verdict, trend and time lag of a group are below its state, with wrapped text beside the labels. The rest can be
-    scrolled into view.
+def test_health_of_a_group_on_80_by_24(shows: Callable[..., bool]) -> None:
+    """The health verdict, lag trend and time lag of a group are below its state, with wrapped text beside the labels.
+    The rest can be scrolled into view.
     """
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
-def test_verdicts_on_a_narrow_screen_in_ascii(shows: Callable[..., bool]) -> None:
-    """There is no column for verdicts, so signs in front of two groups show their verdicts."""
+def test_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
+    """There is no column for health verdicts, so signs in front of two groups show their verdicts."""
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
@@ -111,7 +111,7 @@ def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
 
 
 @pytest.mark.parametrize("pane", "12346")
-def test_panes_on_80_by_24(shows: Callable[..., bool], pane: str) -> None:
+def test_a_pane_on_80_by_24(shows: Callable[..., bool], pane: str) -> None:
     """After Enter, the pane replaces the tree. The title of the group and the tabs are above the pane."""
     assert shows(sample_snapshot(), (80, 24), "n", "n", "enter", pane)
 

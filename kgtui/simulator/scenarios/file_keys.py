@@ -225,7 +225,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[AnyGroupSpec]:
-        """Return the specs of the groups with these ids."""
+        """Return the specs of the groups, one per id."""
         empty = self.empty | set(self._padded())
         return [
             ClassicSpec(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. If it extends another scenario, the topics and groups of that one come first.
+    """The topics and groups of a scenario. If it extends another scenario, those of the other scenario come first.
 
     Attributes:
         topics: the topics, without deleted ones.
