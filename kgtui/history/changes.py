@@ -54,7 +54,7 @@ class PollResult:
 
 
 class ChangeTracker:
-    """The state of all groups after the latest poll. It includes changes that are not in the lake yet."""
+    """Tracks the state of all groups after the latest poll, including changes that are not in the lake yet."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -79,7 +79,7 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Compare these groups with their recorded state, and append to `out` all rows that differ.
+        """Compare some groups with their recorded state, update this state, and append to `out` all rows that differ.
 
         Args:
             at: time of the poll, in milliseconds since the epoch.

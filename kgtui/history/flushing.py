@@ -28,7 +28,7 @@ T = TypeVar("T")
 MAX_WAITING_ROWS = 1_000_000
 """Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-If a poll every ten seconds has 17,000 changed rows, the maximum is reached after about ten minutes.
+Example: if each poll has 17,000 changed rows and polls are ten seconds apart, this takes about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Flusher:
 
     Attributes:
         status: status of the recorder.
-        lost: whether waiting rows were dropped. The next poll must then be a keyframe, and the recorder resets `lost`.
+        lost: whether waiting rows were dropped. If so, the recorder makes the next poll a keyframe and resets `lost`.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Flusher:
     async def claim(self, cluster_id: str | None) -> None:
         """Bind the lake to a cluster.
 
-        Raises `LakeError` if the lake already holds another cluster, or cannot be written.
+        Raises `LakeError` if the lake has the recording of another cluster, or cannot be written.
         """
         await self._off_loop(self._claim, cluster_id)
 
@@ -134,7 +134,7 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start a flush if, at the next poll, the oldest waiting poll would be older than `RecorderOptions.flush`."""
+        """Start a flush if the oldest waiting poll will be older than `RecorderOptions.flush` at the next poll."""
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
@@ -194,7 +194,7 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Tell the user why nothing is recorded at the moment. A second error in a row is not reported."""
+        """Tell the user why nothing is recorded at the moment. Later errors are only stored until recovery."""
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)

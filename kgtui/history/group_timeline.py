@@ -121,7 +121,10 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the polls at which a fault of the group or of its coordinator prevented its offsets from being read."""
+    """Return the polls at which the offsets of the group could not be read.
+
+    The cause is a fault of the group, of its coordinator or of the whole cluster.
+    """
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -209,14 +212,16 @@ PARTITION_COLUMNS = (
 )  # fmt: skip
 
 INT64_RANGE = 2**64
-"""Number of different 64-bit integers. Arrow's sums of lags may overflow; modulo this number they are correct."""
+"""Number of different 64-bit integers. Arrow's sums of lags may overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Attributes of `PollChange` that are added up from the keyframe to a poll, to get the values at that poll."""
 
 
 class PollChange(NamedTuple):
-    """Changes at one poll, summed over the partitions of a group. A position is a committed offset or an SPSO.
+    """Changes at one poll, summed over the partitions of a group.
+
+    A position is a committed offset or a share-partition start offset (SPSO).
 
     Attributes:
         lag: change of the lag, in records.
@@ -264,7 +269,7 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return by how much each row changes the sums (see `SUMS`), compared with the previous row of its partition.
+    """Return for each row by how much the sums (see `SUMS`) changed since the previous row of the same partition.
 
     The sums of each keyframe start at 0, so the first row of a partition in a keyframe adds its full value.
     """
@@ -328,7 +333,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
     """Return poll → number of partitions whose owner differs from their last known owner.
 
     Args:
-        beginning: the first poll, at which no partition counts as reassigned.
+        beginning: time of the first poll in milliseconds. No partition counts as reassigned at this poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -345,7 +350,7 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether any of these columns differs from the previous row; true for the first row."""
+    """Return for each row whether one of the columns `names` differs from the previous row; true for the first row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

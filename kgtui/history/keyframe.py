@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
 """Maximum number and fraction of the groups of a block (see `RowBlocks`) that are converted to Python one by one.
 
-When more groups than both limits allow have been requested, the whole block is converted, because this is then faster.
+When the number of requested groups exceeds both limits, the whole block is converted, because this is then faster.
 """
 
 
@@ -30,10 +30,10 @@ class Keyframe:
     Rows are read when they are needed, and then stay in memory.
 
     Args:
-        load: returns the rows of a table with a given name. It is called once per table.
+        load: returns the rows of the table whose name is its argument. It is called once per table.
         polls: the keyframe and the polls until the next one. Rows of other polls come from interrupted flushes, and are
             ignored.
-        reading: creates a context manager that converts errors of reading files into `LakeError`.
+        reading: returns a context manager that converts errors while reading files into `LakeError`.
     """
 
     def __init__(
@@ -85,18 +85,21 @@ class KeyframeTable:
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read all of these blocks that are not in memory, in one call, because each call has a high fixed cost."""
+        """Read the blocks with these indices that are not in memory.
+
+        They are read in a single call of `RowBlocks.read`, because each call has a high fixed cost.
+        """
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block. They include the rows of all blocks that were read in the same call."""
+        """Return the rows of a block, together with the rows of the blocks that were read in the same call."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return column `group` and these columns for all rows of the table, as they were after a poll."""
+        """Return all rows of the table as they were after a poll, with column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -148,12 +151,12 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the blocks with rows of these groups in one call, because each call has a high fixed cost."""
+        """Read the blocks that have rows of these groups, in a single call, because each call has a high fixed cost."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Yield for every row its group and the values of these columns. No other columns are read from disk."""
+        """Yield a pair (group, values of the given columns) for every row. Columns that are not needed are not read."""
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)

@@ -64,7 +64,7 @@ class PointInTime:
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """Faults of this poll, as pairs of a scope (see column `scope` of table `faults`) and a fault."""
+        """The faults at this poll, as pairs of a scope (see column `scope` of table `faults`) and a fault."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -84,7 +84,7 @@ class PointInTime:
         reads from disk.
 
         Args:
-            offsets: whether to read the offsets of the groups instead of their descriptions and members.
+            offsets: whether to read the offsets of the groups. If false, their descriptions and members are read.
         """
         for state in (self._partitions,) if offsets else (self._groups, self._members):
             state.prepare(groups)
@@ -132,8 +132,8 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log bounds of a partition.
 
-        They were recorded with the offsets and owners of groups in this partition. Returns None if they were not
-        recorded for any group.
+        They are recorded in the rows of the groups that have an offset or an owner in the partition. Returns None if
+        no group has such a row, or if no broker returned the bounds.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -175,7 +175,7 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Change of the lag in records; negative if it fell, 0 if it is unknown at either poll."""
+        """Change of the lag in records; negative if the lag fell, 0 if it is unknown at one of the polls."""
         return 0 if self.before is None or self.after is None else self.after - self.before
 
 
@@ -185,7 +185,7 @@ class Comparison:
 
     Attributes:
         joined, left: groups that exist only at the later poll, and groups that exist only at the earlier poll.
-        relisted: group, earlier listing and later listing, for groups whose listings differ.
+        relisted: tuples (group, earlier listing, later listing), for groups whose listings differ.
         members_joined, members_left: pairs (group, member id), for groups that exist at both polls.
         moved: partitions whose owner changed, in groups that exist at both polls.
         lags: changes of the lag, for groups that exist at both polls, with the largest growth first.

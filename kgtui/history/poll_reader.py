@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults. A fault with one of these scopes affects all groups of a coordinator, unless it names a group."""
+"""Scopes of faults that affect all groups of a coordinator, unless the fault names a group."""
 
 
 class GroupRead(NamedTuple):

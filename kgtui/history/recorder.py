@@ -59,7 +59,7 @@ class Recorder:
     """Records one cluster into one lake. Create it inside a running event loop, and run `run` as a task.
 
     Args:
-        watch: provides the list of groups and the state of the brokers.
+        watch: the monitor, which provides the list of groups and the state of the brokers.
         admin: reads descriptions, offsets, log bounds and retention. The recorder does not close it.
         path: folder of the lake, which is created if necessary.
         notify: called with a message for the user when a problem begins or ends.
@@ -114,7 +114,7 @@ class Recorder:
         """Record until `stop` is called or the task is cancelled. In both cases, write all waiting rows at the end.
 
         Raises:
-            LakeError: the folder cannot be written, is not a lake, or holds another cluster.
+            LakeError: the folder cannot be written, is not a lake, or has the recording of another cluster.
             RefusedError: another process records into this lake.
         """
         try:
@@ -180,7 +180,7 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe, because the state that it would be compared with is not in the lake.
+        """Make the next poll a keyframe, because the tracked state may include changes that are not in the lake.
 
         Args:
             gap: reason for the gap before the next poll.
@@ -196,7 +196,8 @@ class Recorder:
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, this poll's rows are dropped too, because they build on them.
+        # If waiting rows were dropped during this poll, the rows of this poll are not added, because they only contain
+        # the changes since the dropped rows.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -335,7 +336,7 @@ class Poller:
 
         Args:
             owned: partitions that are owned by a member. Their log bounds are read even if they have no offset.
-            now: current time in seconds, of any clock that the caller uses for all calls.
+            now: current time in seconds. The caller must use the same clock for all calls.
             timeout: maximum time for all reads together, in seconds.
         """
         deadline = Deadline(timeout)

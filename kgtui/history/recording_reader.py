@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes that stay in memory, so that a step to the next keyframe and back reads no file again."""
+"""Number of keyframes that stay in memory, so that stepping to the next keyframe and back reads no file twice."""
 
 _CACHED_DAYS = 64
-"""Number of `DayOfChanges` that stay in memory, so that stepping from change to change does not read days again."""
+"""Number of `DayOfChanges` that stay in memory, so that stepping from change to change reads no day twice."""
 
 
 class RecordingReader:
@@ -149,7 +149,7 @@ class RecordingReader:
 
         Args:
             columns: names of the columns to return.
-            keyframe, until: times of polls in milliseconds since the epoch; no other keyframe is between them.
+            keyframe, until: times of polls in milliseconds since the epoch. There is no other keyframe between them.
 
         Raises:
             LakeError: the table cannot be read.
@@ -238,7 +238,7 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group from the keyframe to the last poll in `span`.
+        """Read the rows of one group. `span` is a pair (first keyframe, last poll).
 
         The lock is held only while the table is opened, so that other threads need not wait for the read.
         """

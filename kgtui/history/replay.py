@@ -98,7 +98,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show the next poll at which a group changed, or the previous one if `back`, and return it.
+        """Show the next poll at which a group changed, and return it. If `back` is true, search earlier polls instead.
 
         If there is no such poll, stay at the current poll and return None.
         """
@@ -182,9 +182,10 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Return the value of each group, and a fault for each group without a value.
+        """Call `read` for each group, and return the values, and a fault for each group without a value.
 
-        Each fault was recorded, or says that the group did not exist or had not been described yet.
+        The fault is the recorded fault with this scope. If there is none, it says that the group did not exist or had
+        not been described yet.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -227,8 +228,8 @@ class ReplayFeed:
         """Return how the group list of the broker differs from the previous call.
 
         Raises:
-            ClientError: the broker had a fault at the poll that is shown. If the group list has changed too, this call
-                returns the change, and the next call raises the error.
+            ClientError: the recording has a fault of the broker at the poll that is shown. If the group list has also
+                changed, this call returns the change, and the next call raises the error.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

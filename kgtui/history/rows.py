@@ -146,7 +146,10 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Convert a share offset, its log bounds and one member that reads the partition to a row of table `partitions`."""
+    """Convert a share offset, its log bounds and its owner to a row of table `partitions`.
+
+    The owner is one of the members that read the partition.
+    """
     start, end, error = (bounds.log_start, bounds.log_end, bounds.error) if bounds else (None, None, None)
     return (
         SHARE, None, share.start_offset, share.lag, share.leader_epoch, None, share.error, share.message or None,

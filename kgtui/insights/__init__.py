@@ -8,7 +8,7 @@ This package imports only `lake` and `model`.
 |---|---|
 | `finding` | data classes of findings; the kinds of findings in order of urgency |
 | `rules` | one function per kind of finding, from rows of gold tables to findings |
-| `apply_rules` | the list of rules, the gold rows that each one reads, and the order of the rules |
+| `apply_rules` | the list of rules in order, and the gold rows that each rule reads |
 | `report` | the HTML report: findings, episodes and plots |
 | `report_plots` | the plots of the report, as SVG |
 """

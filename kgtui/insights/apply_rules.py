@@ -56,12 +56,12 @@ def find_insights(gold: Gold) -> Insights:
 
 
 class Context:
-    """What rules need in addition to the rows of their own table. Rows that several rules need are read only once.
+    """Data that rules need in addition to the rows of their own table. Rows that several rules need are read once.
 
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        reported: subjects of all findings so far, except findings about unused groups.
+        reported: subjects (groups) of the findings of the rules applied so far, except findings about unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -98,7 +98,7 @@ class Rule:
     Attributes:
         read: function that reads rows of the gold table `kind.table`.
         find: function that returns the findings for these rows.
-        skips_unused: whether the rows of unused groups are left out.
+        skips_unused: whether `find` does not get the rows of unused groups.
     """
 
     kind: Kind
@@ -135,7 +135,7 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecast of each group; while it has no trend yet, the forecast of the previous hour."""
+    """Return the newest forecast of each group, or the forecast of the hour before if the newest has no trend yet."""
     last = context.gold.last(FORECAST, "hour")
     if not isinstance(last, datetime):
         return []

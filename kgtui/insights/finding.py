@@ -41,7 +41,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create an enum member whose value is only the text, so that `Kind("unused")` returns the member."""
+        """Create an enum member whose value is the text without the table, so that `Kind("unused")` returns it."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -142,7 +142,7 @@ class Insights:
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return how long a problem has lasted, such as `4 h`, or an empty text if unknown or less than a second."""
+    """Return how long a problem has lasted, such as `4 h`; empty if this is unknown or less than a second."""
     if finding.since is None or as_of is None or as_of - finding.since < 1:
         return ""
     return duration(as_of - finding.since)

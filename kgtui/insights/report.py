@@ -42,7 +42,7 @@ MAX_BAR_ROWS = 40
 """Maximum number of groups in the plot of episodes, which has one row of bars per group."""
 
 MAX_ID_LENGTH = 160
-"""Maximum number of characters of an id on the page; longer ids, up to 32,767 bytes in Kafka, are shortened."""
+"""Maximum number of characters of an id on the page. Longer ids are shortened; Kafka allows up to 32,767 bytes."""
 
 _MAX_LABEL_LENGTH = 28
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
@@ -80,7 +80,7 @@ class Report:
         made_at: when the report was built, in seconds since the epoch.
         lag_histories: group id → its lag and rates; at most `MAX_PLOTTED_GROUPS` groups with findings or episodes.
         episodes: time spans in which groups were unhealthy, newest first.
-        groups: number of groups at the end of the gold tables.
+        groups: number of groups in the newest minute of table `lag`.
     """
 
     lake: str
@@ -100,7 +100,7 @@ class Report:
 def build_report(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
     """Build a report of a lake.
 
-    The findings are those at the end of the gold tables. Episodes and plots cover the interval from `since` to `until`.
+    Findings are always as of the end of the gold tables. Episodes and plots cover the interval from `since` to `until`.
 
     Args:
         made_at: when the report is built, in seconds since the epoch.

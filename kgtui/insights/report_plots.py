@@ -56,7 +56,7 @@ _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 """Formats of the labels of time axes, for `ConciseDateFormatter`.
 
 `_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-has the formats for ticks at the start of the next larger unit, such as midnight for ticks that are hours apart.
+has the formats for those of these ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"

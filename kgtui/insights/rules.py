@@ -24,7 +24,7 @@ MIN_BACKLOG_AGE = 60.0
 """A backlog is not reported while its oldest unread record is younger than this, in seconds."""
 
 _RECENT = 2 * 3_600.0
-"""A group still counts as flapping for this time after the start of its last hour with many rebalances, in seconds."""
+"""Time for which a group still counts as flapping after its last hour with many rebalances began, in seconds."""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; further rows are only counted."""
@@ -64,7 +64,7 @@ def instant(seconds: float) -> datetime:
 
 
 def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Finding]:
-    """Find groups that are stopped or falling behind: their verdict in table `health` is worse than OK.
+    """Find groups that are stopped or falling behind, that is, whose status in table `health` is WARN or ERR.
 
     Args:
         rows: rows of the newest window in table `health`.
@@ -100,7 +100,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups with records that expired or will expire unread, from rows of the newest hour in `forecast`."""
+    """Find groups whose unread records expired or will expire, from rows of the newest hour in table `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -129,7 +129,10 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity: the sooner records expire, the worse. If the time is unknown, the severity is ERROR."""
+    """Return the severity, which is worse the sooner records expire.
+
+    It is ERROR if records have already expired, or if the time is unknown.
+    """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -152,7 +155,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
 
     Args:
         groups: group id → its newest row in table `lag`.
-        others: ids of groups that have a more urgent finding; their growing backlogs are not reported in addition.
+        others: ids of groups that have a more urgent finding. Growing backlogs of these groups are not reported.
     """
     found = []
     for row in rows:
@@ -215,7 +218,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
 
 def _last_run_of_hours(hours: Sequence[GoldRow]) -> list[GoldRow]:
-    """Return the last rows whose hours follow each other; a single missing hour in between is allowed."""
+    """Return the longest run of consecutive hours at the end of `hours`. A single missing hour does not end the run."""
     stretch = [hours[-1]]
     for row in reversed(hours[:-1]):
         if (stretch[0]["hour"] - row["hour"]).total_seconds() > _RECENT:
@@ -251,7 +254,7 @@ def unusual(rows: Iterable[GoldRow], others: Collection[str]) -> list[Finding]:
     """Find groups whose lag or rates differ from earlier weeks, from rows of the newest hour in table `baseline`.
 
     Args:
-        others: ids of groups that have a more urgent finding; for them only an unusual input rate is reported.
+        others: ids of groups that have a more urgent finding. Of these groups, only unusual input rates are reported.
     """
     found = []
     for row in rows:
@@ -328,7 +331,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command line that deletes groups by id, or, if there are many, by their common prefix."""
+    """Return the words of a command line that deletes groups by id or, if there are many groups, by common prefix."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")

@@ -59,7 +59,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[object]:
-    """Convert a column into a list of Python values. Text is returned with its original surrogates."""
+    """Convert a column into a list of Python values. Escaped surrogates in texts are converted back."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -78,9 +78,9 @@ def to_values(column: pa.ChunkedArray) -> list[object]:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Return only the rows of these polls.
+    """Return the rows whose column `poll` has one of the given values.
 
-    An interrupted flush can leave rows of polls that are not in table `polls`. Readers must ignore these rows.
+    Readers use this to ignore the rows of interrupted flushes, whose polls are not in table `polls`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -118,7 +118,10 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each dictionary-encoded text by its rank in sort order, because numbers sort faster than text."""
+    """Replace each dictionary-encoded text with its rank in sort order, because numbers sort faster than text.
+
+    Columns of other types are returned unchanged.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -103,7 +103,7 @@ class RecordedTable:
 
     @property
     def exists(self) -> bool:
-        """Whether the table exists on disk."""
+        """Whether the folder of the table has a Delta log."""
         return self._delta is not None or (self.path / LOG).is_dir()
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
@@ -151,10 +151,10 @@ class RecordedTable:
         table does not exist.
 
         Args:
-            columns: names of the columns to read, except `day`.
+            columns: names of the columns to read, without `day`.
             after: return only rows of polls that are later than this poll.
             day: return only rows of this day.
-            span: a keyframe and a poll; return only rows of this or later keyframes, up to this poll.
+            span: pair (first keyframe, last poll). Only rows from this keyframe to this poll are returned.
             equal: column name → value; return only rows with this value in this column.
         """
         import pyarrow.dataset as ds
@@ -189,10 +189,10 @@ class RecordedTable:
         This uses SQL, because it is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            query: result of the method `query`.
-            columns: names of the columns to read, except `day`.
+            query: SQL session that the method `query` returned; if it is None, the result is empty.
+            columns: names of the columns to read, without `day`.
             group: group id with escaped surrogates.
-            span: a keyframe and a poll; only rows of this or later keyframes, up to this poll, are returned.
+            span: pair (first keyframe, last poll). Only rows from this keyframe to this poll are returned.
         """
         import pyarrow as pa
 
@@ -272,7 +272,7 @@ class RecordedTable:
         return int(delta.version())
 
     def forget(self) -> None:
-        """Close the table, so that the next call opens its newest version from disk."""
+        """Close the table, so that the next use of it opens its newest version from disk."""
         self._delta = self._listed = None
 
     # -- maintenance ---------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class RecordedTable:
         The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
 
         Args:
-            files: elements of the result of the method `files`.
+            files: the files to replace, as the method `files` returns them.
             polls: polls whose rows are kept. Rows of other polls come from interrupted flushes and are left out.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
@@ -309,7 +309,7 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the file replaces other files with the same rows.
+            compact: whether the file replaces other files with the same rows. The action then has `dataChange` false.
         """
         from deltalake.transaction import AddAction
 

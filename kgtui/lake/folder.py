@@ -116,7 +116,7 @@ class LakeFolder:
             cluster_id: id of the cluster. If it is None, the cluster reports no id, and nothing is checked or stored.
 
         Raises:
-            LakeError: the lake holds another cluster.
+            LakeError: the lake has the recording of another cluster.
             OSError: the folder cannot be written.
         """
         content = self._read_marker()
@@ -137,7 +137,7 @@ class LakeFolder:
     def _foreign_files(self) -> list[str]:
         """Return the names of all files that show that another program uses the folder.
 
-        The lock file and drafts of the marker file are left out, because another process may just be creating the lake.
+        The lock file and temporary marker files are left out, because another process may be creating the lake now.
         """
         return [name for name in os.listdir(self.path) if name != LOCK and not name.startswith(f".{MARKER}.")]
 
@@ -188,7 +188,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention that is stored in the lake. It is empty if the file is missing or cannot be read."""
+    """Return the retention in the retention file of the lake; empty if the file is missing or cannot be read."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -198,11 +198,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Store the retention that the cluster returned.
+    """Add the retention that the cluster returned to the stored retention.
 
     Args:
         answer: retention of topics and of committed offsets, as returned by the cluster.
-        requested: topics whose stored retention is removed if it is missing in `answer`.
+        requested: topics whose retention was requested. If `answer` lacks one of them, its stored retention is removed.
 
     Raises:
         OSError: the file cannot be written.

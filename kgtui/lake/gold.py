@@ -47,7 +47,7 @@ class TableAge:
 
     Attributes:
         table: name of the table as `layer/name`.
-        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None if there are no rows.
+        covered_to: end of the time span of the newest rows, in seconds since the epoch; None if the table has no rows.
         written: time of the last write, in seconds since the epoch; None if the table does not exist or has an error.
         error: why the table cannot be read; empty if it can be read.
     """
@@ -108,7 +108,7 @@ class Gold:
         return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
-        """Return the ages of all gold tables."""
+        """Return the age of each gold table, also of tables that do not exist."""
         return tuple(self.age(table) for table in GOLD)
 
     def newest(
@@ -150,10 +150,10 @@ class Gold:
 
         Args:
             columns: names of the columns to read; None for all columns.
-            since, until: smallest and largest value of the time column, both included.
+            since, until: return only rows whose time column is in this interval, both ends included.
             time: name of the time column.
             groups: return only rows of these groups.
-            where: another condition, which is applied while the files are read.
+            where: additional filter, see `Where`. It is applied while the files are read.
 
         Raises:
             LakeError: the table cannot be read.
@@ -194,7 +194,7 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the largest value of a time or day column in the newest day of a table.
+        """Return the largest value that a time or day column has in the rows of the newest day of a table.
 
         Returns None if the table does not exist or has no rows.
         """
@@ -225,7 +225,10 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the time of the newest write that was not maintenance, in seconds since the epoch."""
+    """Return the time of the newest write that was not maintenance, in seconds since the epoch.
+
+    If all recent writes are maintenance, return the time of the oldest of them.
+    """
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
     return float(writes[0] if writes else history[-1]["timestamp"]) / 1000
@@ -239,7 +242,7 @@ def _days(delta: DeltaTable) -> list[date]:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the first day whose files can have rows with a given time.
+    """Return the earliest day partition that can have rows with a given time.
 
     This can be the previous day, because some tables store a row under the day on which its time window began.
     """

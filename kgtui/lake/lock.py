@@ -1,6 +1,6 @@
 """The lock file of a lake, so that only one process records into it.
 
-On the same machine, the kernel's file lock shows whether the holder is alive. If the folder is shared with another
+For a holder on the same machine, the kernel's file lock shows whether it is alive. If the folder is shared with another
 machine, the modification time of the file shows whether a holder there is alive, because the holder renews it. A lock
 file that no process holds shows that the last recorder crashed.
 """

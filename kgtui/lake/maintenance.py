@@ -79,12 +79,12 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """For how many days tables keep their rows. None instead of a number of days keeps the rows forever.
+    """Rules that say for how many days tables keep their rows. If the number of days is None, rows are kept forever.
 
     Attributes:
-        default: days for tables without a rule in `by_name`.
-        by_name: rules as pairs of a name and days. The name is a layer or `layer/table`. The rule of a table overrides
-            the rule of its layer.
+        default: number of days for tables without a rule in `by_name`.
+        by_name: rules as pairs (name, number of days). The name is a layer or `layer/table`. The rule of a table
+            overrides the rule of its layer.
     """
 
     default: int | None

@@ -1,7 +1,8 @@
 """Read and write the Parquet files of recorded tables, so that the rows of one group are found quickly.
 
 Compaction sorts the rows of a file by key, and never divides the rows of one Kafka group between two Parquet row
-groups. The statistics of a row group show which Kafka groups it contains. Files of a flush are read as a whole.
+groups. The statistics of a row group show which Kafka groups it contains. Files that a flush wrote are always read as a
+whole.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file. They can be read in a few milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file. So many rows are read in a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns that are written without dictionary encoding. This saves a tenth of the disk, because few values repeat."""
+"""Columns written without dictionary encoding. As their values rarely repeat, this saves a tenth of the disk space."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
 """Columns for which files have statistics, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
@@ -53,7 +54,12 @@ class RowBlocks(Protocol):
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Return these columns of the rows of these blocks, as one chunk and with dictionary-encoded text."""
+        """Return all rows of some blocks as a table of one chunk, with dictionary-encoded text.
+
+        Args:
+            blocks: indices of the blocks to read.
+            columns: names of the columns to read.
+        """
         ...
 
 
@@ -146,7 +152,7 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
 
 
 def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
-    """Read files, and return the rows that belong to these polls, sorted by key and poll."""
+    """Read several files of one table, and return the rows of the given polls, sorted by key and poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq

@@ -45,7 +45,10 @@ class PendingDays:
     rows: RowCounts
 
     def mark_done(self) -> None:
-        """Store the row counts in the lake, so that these days are no longer pending. Skipped if nothing changed."""
+        """Store the row counts in the lake, so that `days` are no longer pending.
+
+        If the same row counts and gold tables are already stored, the file is not written again.
+        """
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -55,8 +58,9 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
 
-    The days begin with the first day with new rows, or with the newest day of the last run if that is earlier. All
-    days are returned if a gold table is missing or was created again, or if no complete run has stored its row counts.
+    The result begins with the first day that has new rows, or with the newest day of the last run if it is earlier,
+    and includes all later days. All days are returned if a gold table is missing or was created again, or if no
+    complete run has stored its row counts.
 
     Raises:
         LakeError: a table cannot be read.

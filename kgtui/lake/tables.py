@@ -100,7 +100,7 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return the numbers of files, bytes and rows of all days before `day`.
+        """Return the number of files, their size in bytes and the number of rows of all days before `day`.
 
         The number of rows is None if a file has no statistics. Returns None if the table is not divided into days.
         """

@@ -34,8 +34,8 @@ class Batch:
 
     Attributes:
         last: the newest poll. It is also the serial number of the batch.
-        parts: table → one pair per poll: the values of the first columns, which are equal in all rows of the poll, and
-            the rows without these columns. `rows` joins them in chunks, so that other threads are not blocked.
+        parts: table → one pair (first values, rows) per poll. All rows of the poll begin with the first values, which
+            the rows in the pair lack. The method `rows` adds them in chunks, so that other threads are not blocked.
         done: tables to which the rows of this batch were already appended.
     """
 
