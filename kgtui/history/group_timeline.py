@@ -245,7 +245,7 @@ class PollChange(NamedTuple):
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
     """Return poll → changes, for each poll with rows of table `partitions`.
 
-    The sums are computed with Arrow, which adds up a million rows within milliseconds.
+    The changes are summed with Arrow, because it adds up a million rows within milliseconds.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -107,7 +107,7 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return the time at which the description of a group took its present value, in seconds since the epoch.
+        """Return the time at which the description of a group was first read with its current value, in seconds.
 
         Returns None if the group does not exist or had not been described yet.
         """
@@ -145,8 +145,8 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # The groups may have bounds from different polls, because a group may not have been read at this
-                    # poll. The bounds with the highest log end are the newest.
+                    # If a poll could not read a group, the row of the group has bounds from an earlier poll. So the
+                    # bounds of a partition can differ between groups; those with the highest log end are the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result

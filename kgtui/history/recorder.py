@@ -137,7 +137,7 @@ class Recorder:
         The wait ends after `RECORD_FIRST_LISTS` seconds at the latest.
 
         Args:
-            before: time of the newest poll in the lake, in milliseconds since the epoch; None if it has no polls.
+            before: time of the newest poll in the lake, in milliseconds since the epoch; None if the lake has no polls.
         """
         end = time.monotonic() + RECORD_FIRST_LISTS
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):

@@ -73,7 +73,7 @@ class ReplayAdmin:
         return self._point_in_time
 
     def now(self) -> float:
-        """Return the current time of the replay in seconds since the epoch; it advances from the time of the poll."""
+        """Return the time of the shown poll plus the time for which it has been shown, in seconds since the epoch."""
         return self.poll.at + time.monotonic() - self._since
 
     async def seek(self, at: float | RecordedPoll | None) -> RecordedPoll:

@@ -122,8 +122,8 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# Nearly all groups are healthy, and there may be 100,000. The filters let pyarrow skip the rows of healthy groups, so
-# that they are not converted to Python objects.
+# The following functions read the rows for one rule each. There may be 100,000 groups, nearly all of them healthy.
+# Therefore, the functions filter with pyarrow, so that rows of healthy groups are not converted to Python objects.
 
 
 def _unused(context: Context) -> list[GoldRow]:

@@ -56,13 +56,13 @@ _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 """Formats of the labels of time axes, for `ConciseDateFormatter`.
 
 `_TIMES` has one format each for ticks that are years, months, days, hours, minutes and seconds apart. `_ROUND_TIMES`
-has the formats for those of these ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
+replaces this format for ticks at which the next larger unit begins, such as midnight if ticks are hours apart.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
-"""Prefixes of the style properties that stay in the SVG. Fonts come from the stylesheet of the page."""
+"""Prefixes of the style properties that stay in the SVG. Others, such as fonts, are set by the page."""
 
 
 class Bar(NamedTuple):

@@ -70,7 +70,7 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    The recorder calls `add`, `seal` and `discard` on its own thread, and all other methods on the thread that writes.
+    The recorder calls `add`, `seal` and `discard` on the event loop, and methods that read or write files on a thread.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -85,7 +85,7 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables, and return the newest poll in the lake; None if the lake has no polls."""
+        """Create missing tables, and return the time of the newest poll in the lake; None if the lake has no polls."""
         with owner_only():
             for table in self._tables.values():
                 table.create()

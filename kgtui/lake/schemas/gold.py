@@ -147,7 +147,7 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "end of the first window since which the status has never been OK; null if the status is OK",
+        "end of the first of the consecutive windows, up to this one, whose status is not OK; null if it is OK",
     ),
     Column(
         "lag",
@@ -163,23 +163,23 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, number of its commits divided by the number of commits in a full window, at most 1; for a "
-        "group, fraction of its partitions that have a full window",
+        "for a partition, number of its commits (see `basis`) divided by the number in a full window, at most 1; "
+        "for a group, fraction of its partitions for which this is 1",
     ),
     Column(
         "commits",
         "int",
-        "number of commits from which the status was computed; null in rows about the whole group",
+        "number of commits (see `basis`) from which the status was computed; null in rows about the whole group",
     ),
     Column(
         "first_commit",
         "timestamp",
-        "time of the first commit from which the status was computed; null in rows about the whole group",
+        "time of the first commit (see `basis`) from which the status was computed; null in rows about the whole group",
     ),
     Column(
         "last_commit",
         "timestamp",
-        "time of the last commit from which the status was computed; null in rows about the whole group",
+        "time of the last commit (see `basis`) from which the status was computed; null in rows about the whole group",
     ),
     Column(
         "undecided",
@@ -191,7 +191,7 @@ HEALTH = table(
     Column(
         "basis",
         "string",
-        "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (commits in silver)",
+        "data from which the status was computed: `observed` (offsets that polls saw) or `commits` (`silver/commits`)",
     ),
     *_covered("the data from which the status was computed"),
 )
@@ -296,7 +296,7 @@ FORECAST = table(
     ),
     Column("lag", "long", "lag in records at the last minute of the hour"),
     Column("trend", "double", "growth of the lag in records/s; null if there are too few samples"),
-    Column("trend_error", "double", "standard error of the trend in records/s; null if there are too few samples"),
+    Column("trend_error", "double", "standard error of `trend` in records/s; null if there are too few samples"),
     Column(
         "drain_seconds",
         "double",

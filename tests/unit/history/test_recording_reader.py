@@ -161,7 +161,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path
     assert state.description("pay") is not None
 
 
-def test_fault_is_returned_until_the_first_poll_without_it(tmp_path: Path) -> None:
+def test_reader_returns_a_fault_until_the_first_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)

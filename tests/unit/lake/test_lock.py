@@ -57,7 +57,7 @@ def test_taking_the_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -
     lock.release()
 
 
-def test_next_holder_reports_a_crash_only_after_an_unclean_release(tmp_path: Path) -> None:
+def test_next_lock_holder_reports_a_crash_only_after_unclean_release(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
