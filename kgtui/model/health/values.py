@@ -193,7 +193,8 @@ class PartitionHealth:
         position: committed offset or share-partition start offset; None if there is none.
         still: observed time since the last change of the position, in seconds.
         commits: number of commits in the window; for a share group, number of different start offsets.
-        complete: number of observed commits as a fraction (0 to 1) of a full window; see `Watching.window`.
+        complete: number of commits in the window as a fraction (0 to 1) of Burrow's setting `intervals`. For a share
+            group, the reads with a known lag are counted instead of commits.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
     """
