@@ -46,7 +46,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--sorted` | the title of the column that rows are sorted by |
     | `table--cursor` | the row under the cursor, while the table has the focus |
     | `table--cursor-blurred` | the row under the cursor, while another widget has the focus |
-    | `table--kg-…` | text of the cells that have this role |
+    | `table--kg-…` | text of the cells with this color role |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = movement_bindings(

@@ -24,7 +24,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """
     | class | description |
     |---|---|
-    | `lines--kg-…` | text of the cells that have this role |
+    | `lines--kg-…` | text of the cells with this color role |
     """
 
     DEFAULT_CSS = """

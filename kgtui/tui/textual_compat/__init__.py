@@ -8,7 +8,7 @@ deleted.
 |---|---|
 | Textual writes the full style before every run of cells. | `terminal_driver.shorten_sgr` |
 | The thread that writes to the terminal ends at the first error, and the program then hangs. | `terminal_driver` |
-| If the first key of a burst moves the focus, the next keys still go to the widget that had it before. | `key_order` |
+| If a key moves the focus, keys typed right after it still go to the previously focused widget. | `key_order` |
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
 | A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
 | A second click or key that dismisses a screen removes the screen below. | `ignored_input` |
@@ -16,7 +16,7 @@ deleted.
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |
-| A strip that is not divided refers to itself, so that only the garbage collector can free it. | `rendering` |
+| A strip that is not divided into parts refers to itself. Only the garbage collector can free it. | `rendering` |
 | A scroll view whose number of lines changes lays out and repaints the whole screen. | `line_view` |
 | plotext 5.3.2 limits plots to the size of the terminal that it measures. | `plot_size` |
 

@@ -51,12 +51,12 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Divide a strip without cutting it, and return the number of objects in reference cycles.
+    """Call `divide` so that the strip stays in one part, and return the number of objects in reference cycles.
 
     Only the garbage collector can free these objects.
 
     Args:
-        cuts: positions at which to cut the strip; all of them are at or after its end.
+        cuts: positions to cut at; all of them are at or after the end of the strip.
     """
     strip = Strip([Segment("payments")])
     gc.collect()
