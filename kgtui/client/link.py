@@ -310,7 +310,7 @@ class Links:
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the `Link` to a broker on one lane, and create it if there is none."""
+        """Return the `Link` to a broker on one lane. If there is none, create one that connects through `transport`."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)

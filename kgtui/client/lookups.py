@@ -67,7 +67,7 @@ class Requests(Protocol):
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Call `ask` with one broker after the other, and return the first successful result."""
+        """Call `ask` with the node id of one broker after the other, and return the first successful result."""
         ...
 
     async def call(

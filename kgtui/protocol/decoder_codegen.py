@@ -244,7 +244,10 @@ class _Decoder:
                 out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
     def tags(self, struct: Struct, values: dict[str, str]) -> None:
-        """Generate the loop that reads the tagged fields (KIP-482) and skips unknown ones."""
+        """Generate the loop that reads the tagged fields (KIP-482) and skips unknown ones.
+
+        The method adds field name → variable to `values` for each tagged field.
+        """
         out = self.out
         tagged = struct.tagged(self.version)
         for _, field in tagged:

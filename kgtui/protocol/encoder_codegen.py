@@ -112,7 +112,10 @@ class _Encoder:
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size."""
+        """Generate one call of Python's `struct` module that encodes consecutive fields of fixed size.
+
+        The variable `value` holds the mapping with these fields.
+        """
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -216,7 +219,10 @@ class _Encoder:
         out.line(f"out = {whole}; out += tag_section({section})")
 
     def differs(self, field: Field, expression: str, default: str) -> str:
-        """Return a Python condition that is true when a tagged field differs from its default value."""
+        """Return a Python condition that is true if the value of a tagged field is not its default.
+
+        `expression` is the Python expression of the value; `default` is the name of a constant with the default.
+        """
         if field.struct is not None and not field.array:
             # An empty array is a tuple in the default of the schema, but a list in a decoded struct, so the value is
             # compared with both forms.

@@ -105,7 +105,10 @@ def encode_subscription(value: Subscription) -> bytes:
 def encode_assignment(
     assigned: Iterable[tuple[str, Iterable[int]]], *, version: int = 3, user_data: bytes | None = None
 ) -> bytes:
-    """Encode the assignment of a member. Raises EncodeError if the version is not between 0 and 3."""
+    """Encode the assignment of a member. Raises EncodeError if the version is not between 0 and 3.
+
+    `assigned` contains pairs of a topic and its partitions. `user_data` is data of the assignor.
+    """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})
     return version_bytes(version) + body

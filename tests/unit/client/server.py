@@ -144,7 +144,7 @@ class FakeBroker:
             self.cluster.notify_waiting()
 
     async def _answer_all(self, frames: asyncio.Queue[bytes], number: int, writer: asyncio.StreamWriter) -> None:
-        """Respond to requests one after the other, as a broker does on each connection."""
+        """Respond to the requests of connection `number` one after the other, as a broker does."""
         try:
             while True:
                 await self._answer(await frames.get(), number, writer)

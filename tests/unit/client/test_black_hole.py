@@ -61,7 +61,7 @@ async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Stall, close, refuse, cut and slow down connections at random, each for a short time."""
+    """Stall, cut, refuse and slow down connections at random, each for a short time."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -92,7 +92,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """Repeat a call until it succeeds."""
+    """List the groups of a broker; repeat this until a call succeeds."""
     async with asyncio.timeout(10):
         while True:
             with suppress(ClientError):

@@ -58,7 +58,7 @@ class KnownCodes(Samples):
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
     """Return the values of the fields that one version has, in the order of the fields and without their names.
 
-    Fields whose names end with `without` are left out.
+    Fields whose names end with `without` are left out; by default, there is no such field.
     """
     found: list[object] = []
     for field in struct.fields:

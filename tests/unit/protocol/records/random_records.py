@@ -34,6 +34,6 @@ def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
 
 
 def every_record_type(seed: int, count: int) -> list[Record]:
-    """Return `count` random records of every type and version."""
+    """Return `count` random records for each pair of a record type and a version of its value."""
     random = Random(seed)
     return [random_record(random, kind, version) for kind, version in CASES for _ in range(count)]
