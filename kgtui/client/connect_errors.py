@@ -63,7 +63,7 @@ class ResponseTooLargeError(ConnectionError):
 
 
 def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
-    """Explain an error that occurred while connecting, in the TLS handshake or in the login."""
+    """Return a message for an error while connecting, in the TLS handshake or in the login."""
     match error:
         case socket.gaierror():
             return (
@@ -92,7 +92,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
 
 
 def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
-    """Explain that a server announced a response that is too large to be read."""
+    """Return a message saying that a server announced a response that is too large to be read."""
     return (
         f"{address} announced a response of {error.size:,} bytes, above the limit of {error.limit:,}: check that it is "
         f"a broker, or set {MAX_RESPONSE_KEY} to a higher limit in the command config"
@@ -100,14 +100,14 @@ def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
 
 
 def explain_timeout(address: Address, seconds: float) -> str:
-    """Explain a connection attempt that did not complete within the time limit."""
+    """Return a message for a connection attempt that did not complete within the time limit."""
     return (
         f"{address} did not answer within {seconds:g} s: check host, port and firewall, and that the broker is healthy"
     )
 
 
 def explain_invalid_address(address: Address, error: ValueError) -> str:
-    """Explain that the address is invalid, so that no connection attempt can succeed."""
+    """Return a message for an invalid address, to which kgtui cannot connect at all."""
     reason = "the host is not a valid name" if isinstance(error, UnicodeError) else str(error)
     shown = f"{address.host!r}:{address.port}"
     return f"{shown} is not an address ({reason}): correct the address, or the advertised.listeners of the broker"
@@ -121,7 +121,7 @@ def describe_break(error: BaseException) -> str:
 
 
 def explain_hang_up(address: Address, settings: ClientSettings) -> str:
-    """Explain why the server may have closed the connection without a response."""
+    """Return a message saying why the server may have closed the connection without a response."""
     if settings.tls is not None:
         return (
             f"{address} closed the connection during the TLS handshake: the port may use plain text; "
@@ -134,7 +134,7 @@ def explain_hang_up(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -> str:
-    """Explain why the verification of the broker's certificate failed."""
+    """Return a message saying why the verification of the broker's certificate failed."""
     reason = error.verify_message.rstrip(".")
     if error.verify_code in _WRONG_NAME:
         return (
@@ -150,7 +150,7 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
 
 
 def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
-    """Explain a failed TLS handshake."""
+    """Return a message for a failed TLS handshake, with its cause and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return explain_certificate(address, error)
     reason = _alert(error)
@@ -165,7 +165,7 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
 
 
 def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
-    """Explain that the broker does not offer the configured SASL mechanism.
+    """Return a message saying that the broker does not offer the configured SASL mechanism.
 
     `offered` lists the mechanisms that the broker offers; it is `""` if they are unknown.
     """
@@ -174,12 +174,12 @@ def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
 
 
 def explain_refused_login(address: Address, username: str) -> str:
-    """Explain a login that the broker refused because of the user name or password."""
+    """Return a message for a login that the broker refused because of the user name or password."""
     return f"{address} refused the login as {username!r}: check user name and password in sasl.jaas.config"
 
 
 def explain_missing_sasl(address: Address) -> str:
-    """Explain that the listener does not use SASL although a login is configured."""
+    """Return a message saying that the listener does not use SASL although a login is configured."""
     return (
         f"{address} does not use SASL, but a login is configured: use the SASL port, or set security.protocol to "
         "PLAINTEXT or SSL"
@@ -187,7 +187,10 @@ def explain_missing_sasl(address: Address) -> str:
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Explain that the listener probably requires a login: it closed the connection after it answered ApiVersions."""
+    """Return a message saying that the listener probably requires a login.
+
+    This is the case if the listener responded to ApiVersions and then closed the connection.
+    """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
         f"{address} is a Kafka broker that closed the connection after its first response: it probably requires a "
@@ -196,7 +199,7 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Explain that the server on this port uses a protocol other than Kafka's."""
+    """Return a message saying that the server on this port uses a protocol other than Kafka's."""
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
     return f"{address} is not a Kafka port: {protocol} answers there; check host and port"

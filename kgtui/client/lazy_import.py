@@ -51,6 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Importing a module reads `__path__` of its package. Without this attribute, the next import calls
-            # `__getattr__`, which runs the `__init__`.
+            # A later import of another module of the package reads `__path__` of the package. Because the attribute
+            # is deleted here, Python then calls `__getattr__` of the package, which runs the `__init__`.
             del module.__path__
