@@ -1,4 +1,4 @@
-"""`ScriptedAdmin`: a `GroupAdmin` for tests, which answers from mappings instead of a cluster."""
+"""`ScriptedAdmin`: a `GroupAdmin` for tests, which returns data from mappings instead of reading a cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def member(name: str = "m-1", **changes: object) -> Member:
 
 @dataclass
 class ScriptedAdmin:
-    """A `GroupAdmin` that answers from its attributes. A test sets these attributes.
+    """A `GroupAdmin` whose methods return the values of its attributes. A test sets these attributes.
 
     Attributes:
         groups: the listing of every group by id.

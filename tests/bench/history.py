@@ -128,7 +128,8 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 class SyntheticLake:
     """A lake with a recording that is written at full speed instead of in real time.
 
-    One keyframe and the changes after it are recorded. The other keyframes and their changes are copies of these.
+    A keyframe is a complete copy of the state. One keyframe and the changes after it are recorded. The other keyframes
+    and their changes are copies of these.
 
     Attributes:
         keyframe_cpu: CPU seconds to write a keyframe, and to compact the changes before it.
