@@ -90,5 +90,7 @@ def test_lake_has_only_complete_polls_after_its_recorder_was_killed(cluster: Sim
 
 
 @pytest.mark.full
-def test_lake_has_only_complete_polls_after_many_killed_recorders(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_lake_has_only_complete_polls_after_many_recorders_were_killed(
+    cluster: SimulatorProcess, tmp_path: Path
+) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 25, seed=2)

@@ -219,7 +219,7 @@ async def test_recorder_reports_a_full_disk_and_continues_when_writes_succeed_ag
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_rows_and_records_a_gap_if_too_many_wait(
+async def test_recorder_drops_too_many_waiting_rows_and_records_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)

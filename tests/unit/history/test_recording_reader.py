@@ -171,7 +171,7 @@ def test_reader_returns_a_fault_until_the_first_poll_without_it(tmp_path: Path) 
 
 
 def test_reader_ignores_and_compaction_removes_rows_of_an_interrupted_flush(tmp_path: Path) -> None:
-    """After an interrupted flush, tables have rows of a poll that is not in table `polls`."""
+    """After an interrupted flush, the other tables have rows of a poll that is not in table `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -198,7 +198,7 @@ def test_reader_ignores_and_compaction_removes_rows_of_an_interrupted_flush(tmp_
 
 
 def test_compaction_writes_one_file_per_keyframe(tmp_path: Path) -> None:
-    """The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again."""
+    """Its Delta commit has `dataChange` false, so that streams that read the table do not read the rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -245,7 +245,7 @@ def test_refresh_finds_polls_that_were_added_after_opening(tmp_path: Path) -> No
 def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     """A group changes when it appears, disappears or is listed differently, or when its members change.
 
-    Changes to its offsets are ignored.
+    Changes to the offsets of the group are ignored.
     """
     moved = replace(STABLE, state="Empty")
     polls = (

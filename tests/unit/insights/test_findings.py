@@ -41,7 +41,7 @@ def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
     assert all(age.written is not None for age in found.tables)
 
 
-def test_finding_of_an_unhealthy_group_lists_its_partitions(tmp_path: Path) -> None:
+def test_finding_about_an_unhealthy_group_has_its_partitions_as_evidence(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -118,7 +118,7 @@ def test_at_risk_finding_is_more_severe_the_sooner_records_expire(hours: int, se
     assert finding.severity is severity
 
 
-def test_previous_forecast_is_used_while_the_newest_has_no_trend(tmp_path: Path) -> None:
+def test_at_risk_rule_uses_previous_forecast_while_newest_has_no_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -191,7 +191,7 @@ def test_current_flapping_is_more_severe_than_past_flapping() -> None:
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_only_values_far_from_normal_are_reported_as_unusual(
+def test_only_lag_and_rates_far_from_normal_are_reported_as_unusual(
     values: dict[str, tuple[float, float, float]], what: str | None
 ) -> None:
     told: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def test_findings_leave_special_characters_in_group_ids_unchanged(tmp_path: Path
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
-def test_error_without_gold_tables_says_how_to_create_them(tmp_path: Path) -> None:
+def test_insights_error_says_how_to_create_missing_gold_tables(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)

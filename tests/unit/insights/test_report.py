@@ -187,7 +187,7 @@ def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_thinned_line_is_interrupted_at_unknown_values_and_at_breaks() -> None:
+def test_thinned_plot_line_is_interrupted_at_unknown_values_and_breaks() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
@@ -204,7 +204,7 @@ def test_plot_interrupts_lines_and_draws_single_points_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinned_line_keeps_the_largest_and_the_last_point() -> None:
+def test_thinned_plot_line_keeps_the_largest_and_the_last_point() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))

@@ -80,6 +80,7 @@ def test_block_of_returns_none_for_a_group_without_rows(tmp_path: Path, monkeypa
 def test_compacted_file_has_one_block_if_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Parquet stores no minimum and maximum for a row group with a group id of more than 4,096 bytes."""
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)
@@ -107,7 +108,7 @@ def test_compacted_file_has_one_block_if_column_group_is_nullable(tmp_path: Path
     assert (len(file), file.block_of("")) == (1, 0)
 
 
-def test_write_that_fails_on_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_parquet_write_on_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 

@@ -77,7 +77,7 @@ def test_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFo
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_new_day_makes_the_last_computed_day_pending_again(folder: LakeFolder) -> None:
+def test_rows_of_a_new_day_also_make_the_previous_day_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
