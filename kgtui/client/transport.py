@@ -258,7 +258,7 @@ class Transport:
 
         Args:
             host: the IP address.
-            address: the broker's address with its host name, for error messages.
+            address: host name and port of the broker. The host name is used in error messages only.
             options: arguments for `create_conn`.
         """
         _max_response.set(self.settings.max_response)

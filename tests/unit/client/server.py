@@ -53,7 +53,7 @@ class FakeBroker:
         self.received: list[Request] = []
         self.connections = 0
         self.arrived = 0
-        """Number of requests that the broker has received, including those without a response."""
+        """Number of requests that the broker has received, including requests that have no response yet."""
         self._open: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None

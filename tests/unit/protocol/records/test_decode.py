@@ -250,7 +250,7 @@ def test_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_classic_members_is_empty_without_members_in_the_record() -> None:
+def test_classic_members_returns_nothing_if_the_record_has_no_members() -> None:
     """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
