@@ -155,5 +155,7 @@ def figures(groups: int = GROUPS) -> Iterator[Figure]:
     yield _figure(f"ListGroups, {many} groups, split into rows but not decoded", split, _LIST_GROUPS, listed, None)
     yield _figure(f"OffsetFetch, {many} partitions, no metadata", offset_fetch, _OFFSET_FETCH, empty, 1 / 8)
     yield _figure(f"OffsetFetch, {many} partitions, 9 bytes of metadata each", offset_fetch, _OFFSET_FETCH, nine, 1 / 3)
-    yield _figure(f"OffsetFetch, {many} partitions, kgtui's general decoder", general, _OFFSET_FETCH, empty, None)
+    yield _figure(
+        f"OffsetFetch, {many} partitions, decoded by kgtui's general decoder", general, _OFFSET_FETCH, empty, None
+    )
     yield _figure(f"ListOffsets, {many} partitions", partial(decode_list_offsets, 7), _LIST_OFFSETS, ends, None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Activity = Literal["idle", "active"]
 
 PARTITIONS = 10
-"""Number of partitions per topic in an active cluster."""
+"""Number of partitions per topic in an active cluster. An idle cluster has the default of `Simulator`."""
 
 
 class SimulatedCluster:
