@@ -71,7 +71,7 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # node id → groups per request, computed from the size of the broker's last response
+        # node id → number of groups per request, computed from the size of the broker's last response
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -280,7 +280,15 @@ class BoundsReader:
         refresh: bool,
         last: bool,
     ) -> list[TopicPartition]:
-        """Send one round of requests to the leaders. Return the partitions whose leader must be looked up again."""
+        """Send one round of requests to the leaders, and add the results to `bounds` and `faults`.
+
+        Args:
+            refresh: whether the leaders are looked up again instead of taken from the cache.
+            last: whether this is the last round. All errors then become results or faults.
+
+        Returns:
+            Partitions that the next round must request again.
+        """
         try:
             topics = {topic for topic, _ in todo}
             leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
@@ -370,7 +378,11 @@ def _merge(
     *,
     last: bool,
 ) -> list[TopicPartition]:
-    """Add the final results to `bounds`. Return the partitions whose error requires another request."""
+    """Add final results to `bounds`, and return the partitions that must be requested again because of their error.
+
+    Args:
+        last: whether this was the last round of requests. All results are then final.
+    """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:

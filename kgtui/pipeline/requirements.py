@@ -48,7 +48,7 @@ _DOWNLOAD_TIMEOUT = 30.0
 _CHUNK_BYTES = 1 << 20
 
 
-# -- PySpark, Java and servers ---------------------------------------------------------------------------------------
+# -- checks of PySpark, Java and Spark Connect servers ---------------------------------------------------------------
 
 
 def check_pyspark() -> None:
@@ -165,7 +165,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
-# -- jars ------------------------------------------------------------------------------------------------------------
+# -- jars that Spark needs -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

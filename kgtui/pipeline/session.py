@@ -54,7 +54,7 @@ _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
 _CHUNK_BYTES = 65_536
 
 
-# -- configuration ---------------------------------------------------------------------------------------------------
+# -- configuration of Spark ------------------------------------------------------------------------------------------
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
@@ -127,7 +127,7 @@ def _local_threads(target: str) -> int | None:
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
-# -- start -----------------------------------------------------------------------------------------------------------
+# -- starting or opening a session -----------------------------------------------------------------------------------
 
 
 def start(
@@ -254,7 +254,7 @@ def pack_code(archive: Path) -> None:
                 zipped.write(file, Path("kgtui") / file.relative_to(root))
 
 
-# -- stop ------------------------------------------------------------------------------------------------------------
+# -- stopping a session ----------------------------------------------------------------------------------------------
 
 
 def stop(spark: SparkSession) -> None:

@@ -46,7 +46,7 @@ class SparkLake:
         self.folder = LakeFolder.of(path)
         self.folder.prepare()
 
-    # -- reading -------------------------------------------------------------------------------------------------
+    # -- reading tables ------------------------------------------------------------------------------------------
 
     def exists(self, table: Table) -> bool:
         """Return whether the table exists, with or without rows."""
@@ -74,14 +74,14 @@ class SparkLake:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""
         return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # -- writing tables ------------------------------------------------------------------------------------------
 
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
 
         Args:
-            app: Delta's application id of the sequence of batches.
-            batch_id: number of the batch; it increases from batch to batch.
+            app: Delta Lake's application id (`txnAppId`), which identifies the writer of the batches.
+            batch_id: number of the batch (`txnVersion`); it increases from batch to batch.
 
         Returns:
             Number of rows that were written; None if it is unknown, for example because an earlier call had already
@@ -102,7 +102,7 @@ class SparkLake:
         Args:
             rows: rows to insert. Two rows must not have the same key.
             update: whether rows whose key the table already contains replace the rows in the table.
-            days: all days in the partition column of `rows`. If given, Delta Lake reads only files of these days.
+            days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
         """
         spark = rows.sparkSession  # inside foreachBatch, this session differs from `self.spark`
         view = f"kgtui_{table.layer}_{table.name}"

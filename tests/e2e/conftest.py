@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters are more likely to break the narrow screen. The tests of the wide screen
-            # therefore run only in `tests/run --full`.
+            # Ids with control characters are more likely to break the layout of a narrow terminal. The same tests in
+            # the wide terminal (120×40) therefore run only with `tests/run --full`.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

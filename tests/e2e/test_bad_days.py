@@ -48,7 +48,7 @@ def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
     ui_of_module.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_silent_broker_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """The screen says for how long the broker has not answered. Its groups stay in the tree.
 
     The groups of all other brokers are still read.
@@ -113,7 +113,7 @@ def test_pane_of_a_forbidden_group_names_the_missing_permission(ui: Ui, cluster_
     ui.remove_filter()
 
 
-def test_screen_without_groups_names_the_missing_permission(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_empty_tree_names_the_permission_that_may_be_missing(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """Without DESCRIBE on the cluster or its groups, brokers return an empty list of groups and no error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])

@@ -74,7 +74,7 @@ def test_deleting_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_deleting_marked_groups_is_confirmed_by_their_number(ui: Ui) -> None:
+def test_deleting_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> None:
     """The plan lists allowed and refused groups separately. To confirm, the user types the number of allowed groups."""
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)

@@ -41,7 +41,9 @@ def test_program_restores_the_terminal_after_a_signal(
     terminal.check_clean()
 
 
-def test_program_ends_after_the_signals_of_a_closed_terminal(terminal: Terminal, cluster: SimulatorProcess) -> None:
+def test_program_exits_after_the_signals_that_a_closed_terminal_causes(
+    terminal: Terminal, cluster: SimulatorProcess
+) -> None:
     """When a terminal is closed, the kernel sends SIGHUP, and SIGCONT in case the program is suspended."""
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(signal.SIGCONT)
@@ -51,7 +53,7 @@ def test_program_ends_after_the_signals_of_a_closed_terminal(terminal: Terminal,
 
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
-def test_program_ends_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+def test_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
     """If the terminal is not the controlling terminal, as in some containers, the program gets no signal from it.
 
     The program must notice that the terminal is gone. It must neither read end of file in a loop nor wait forever to

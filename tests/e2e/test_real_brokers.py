@@ -72,7 +72,7 @@ def test_empty_group_is_deleted_with_a_backup(live_431: Live, ui_on_real_broker:
     assert any("made-to-be-deleted" in path.read_text(encoding="utf-8") for path in backups)
 
 
-def test_user_without_permissions_sees_the_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
+def test_user_without_permissions_sees_which_permission_to_request(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("DESCRIBE on Cluster", BROKER_TIMEOUT)
@@ -81,7 +81,7 @@ def test_user_without_permissions_sees_the_permission_to_request(secure_broker: 
     assert terminal.status() == 0
 
 
-def test_user_of_a_team_sees_only_groups_of_the_team(secure_broker: Secure, terminal: Terminal) -> None:
+def test_user_with_permissions_for_one_team_sees_only_its_groups(secure_broker: Secure, terminal: Terminal) -> None:
     login = str(secure_broker.command_config("team"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("team-a-live", BROKER_TIMEOUT)
@@ -90,7 +90,9 @@ def test_user_of_a_team_sees_only_groups_of_the_team(secure_broker: Secure, term
     assert terminal.status() == 0
 
 
-def test_missing_permission_on_a_topic_is_explained(secure_broker: Secure, terminal: Terminal) -> None:
+def test_overview_names_the_missing_permission_on_a_topic_of_the_group(
+    secure_broker: Secure, terminal: Terminal
+) -> None:
     """The user may describe the group but not its topic. ConsumerGroupDescribe needs DESCRIBE on every topic."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

@@ -39,7 +39,7 @@ def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_ls_and_show_print_the_same_for_recording_and_brokers(live_431: Live, lake: str) -> None:
+def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(live_431: Live, lake: str) -> None:
     where = ("--bootstrap-server", live_431.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))

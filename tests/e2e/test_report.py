@@ -74,7 +74,7 @@ def report_page(tmp_path: Path, *groups: str) -> Path:
     return out
 
 
-def test_ids_with_markup_cause_no_requests_and_no_scripts(
+def test_group_ids_with_markup_cause_no_requests_and_run_no_scripts(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
     url = listener.url
@@ -94,7 +94,9 @@ def test_ids_with_markup_cause_no_requests_and_no_scripts(
     assert "<path" in dom
 
 
-def test_request_counter_sees_requests_of_a_page(tmp_path: Path, browser: Browser, listener: RequestCounter) -> None:
+def test_request_counter_counts_the_requests_of_a_page(
+    tmp_path: Path, browser: Browser, listener: RequestCounter
+) -> None:
     """Without this check, a broken counter could hide the requests of a page with harmful ids."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
@@ -102,7 +104,7 @@ def test_request_counter_sees_requests_of_a_page(tmp_path: Path, browser: Browse
     assert listener.asked == ["/img"]
 
 
-def test_page_follows_the_color_scheme_of_the_browser(tmp_path: Path, browser: Browser) -> None:
+def test_report_page_follows_the_color_scheme_of_the_browser(tmp_path: Path, browser: Browser) -> None:
     page = report_page(tmp_path)
     assert top_left_color(browser.screenshot(page)) == (0xFF, 0xFF, 0xFF)
     assert top_left_color(browser.screenshot(page, "--blink-settings=preferredColorScheme=0")) == (0x14, 0x17, 0x1C)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
-    """Return the groups that the command line lists."""
+    """Return the ids of the groups that `kgtui ls` lists."""
     done = subprocess.run(
         [PROGRAM, "ls", "--bootstrap-server", cluster.bootstrap, "--format", "json"],
         check=True, capture_output=True, env=clean_environment(folder), timeout=60,
@@ -29,7 +29,7 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
     return [row["group"] for row in json.loads(done.stdout)["groups"]]
 
 
-def test_tree_shows_every_group(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_tree_shows_every_group_that_ls_lists(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
     """The tree shows each id that `kgtui ls` lists, except ids that are cut or escaped on the screen."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
@@ -102,7 +102,7 @@ def test_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_tree_is_grouped_and_sorted_in_every_way(ui: Ui) -> None:
+def test_keys_b_and_s_change_grouping_and_sort_order_of_the_tree(ui: Ui) -> None:
     """The key `b` goes through all groupings, and `s` through all sort orders, until the first one is reached again."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
@@ -138,7 +138,7 @@ def test_number_of_marked_groups_is_shown(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_help_lists_keys_and_filter_terms(ui: Ui) -> None:
+def test_help_screen_lists_keys_and_filter_terms(ui: Ui) -> None:
     ui.terminal.keys("?")
     ui.terminal.wait_for("Switch between the tree and the panes.")
     ui.terminal.keys("End")
@@ -182,7 +182,7 @@ def test_keys_copy_the_group_id_and_a_kafka_command(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_screen_adapts_when_the_window_is_resized(ui: Ui) -> None:
+def test_layout_adapts_when_the_terminal_is_resized(ui: Ui) -> None:
     """The tree is drawn for each new size, and panes and help work at 60×20."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)

@@ -26,7 +26,7 @@ COLUMNS = (
 def silver_tables(
     spark: SparkSession, commits: list[tuple[Any, ...]], events: list[tuple[Any, ...]]
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the tables `commits` and `group_events`. The offset of a record is its index in the argument.
+    """Return the tables `commits` and `group_events`. The `record_offset` of each row is the row's index in its list.
 
     Times are in days after `START`.
 

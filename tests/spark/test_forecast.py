@@ -73,7 +73,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_compares_each_hour_with_earlier_weeks_or_else_days(spark: SparkSession) -> None:
+def test_baseline_compares_an_hour_with_the_same_hour_of_earlier_weeks_or_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

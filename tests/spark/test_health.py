@@ -34,7 +34,7 @@ OPTIONS = (
 )
 
 
-# -- windows of commits ----------------------------------------------------------------------------------------------
+# -- tests with random windows of commits ----------------------------------------------------------------------------
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
@@ -70,7 +70,7 @@ def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark
     assert [tuple(row) for row in windows.select("number", status).orderBy("number").collect()] == expected
 
 
-# -- recordings ------------------------------------------------------------------------------------------------------
+# -- tests with random recordings ------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -170,7 +170,7 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
     assert compared >= {(False, 1), (False, 2), (False, 4), (False, 6), (True, 1), (True, 5), (True, 6)}
 
 
-# -- silver commits --------------------------------------------------------------------------------------------------
+# -- tests with random silver commits --------------------------------------------------------------------------------
 
 
 @dataclass
@@ -244,7 +244,7 @@ def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark
     assert len(results) > 60
 
 
-# -- rows of the table -----------------------------------------------------------------------------------------------
+# -- tests of the rows of gold `health` ------------------------------------------------------------------------------
 
 
 def test_health_row_of_a_group_has_worst_partition_status_and_bad_since(spark: SparkSession) -> None:

@@ -146,7 +146,9 @@ def quiet_cluster(broker_431: Cluster) -> Cluster:
     return broker_431
 
 
-def test_run_fails_if_spark_reads_none_of_the_records(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_run_fails_if_spark_reads_no_record_of_a_topic_that_has_records(
+    quiet_cluster: Cluster, lake: SparkLake
+) -> None:
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")

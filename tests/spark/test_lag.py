@@ -54,7 +54,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_row_has_lag_at_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
+def test_gold_lag_row_has_lag_at_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -126,7 +126,7 @@ def test_group_sums_are_null_if_the_offsets_could_not_be_read(spark: SparkSessio
     assert_rows(spark, errors, [("t", 0, 6), ("t", 1, 29)])
 
 
-def test_recreated_topic_has_no_rates_and_unfinished_polls_are_ignored(spark: SparkSession) -> None:
+def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")
@@ -145,7 +145,7 @@ def test_recreated_topic_has_no_rates_and_unfinished_polls_are_ignored(spark: Sp
     ])  # fmt: skip
 
 
-def test_first_minute_of_the_first_returned_day_has_rates(spark: SparkSession) -> None:
+def test_rates_of_the_first_minute_are_computed_with_polls_of_the_day_before(spark: SparkSession) -> None:
     tables = RecordedTables()
     day = 86_400
     tables.poll(day - 120)

@@ -1,4 +1,4 @@
-"""Silver `rebalances`, and the column `created` of `group_events`, are computed from records of groups."""
+"""Silver `rebalances`, and the column `created` of `group_events`, are computed from the rows of `group_events`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def listening_addresses(process: int) -> list[str]:
     return addresses
 
 
-def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
+def test_local_spark_session_listens_on_the_loopback_interface_only(spark: SparkSession) -> None:
     if sys.platform != "linux":
         assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
         return

@@ -223,7 +223,7 @@ def _write(
 ) -> None:
     """Replace the rows of `days` in a gold table.
 
-    The rows of a group are written into the same file, so that a query about one group reads only few files.
+    All rows of a group are written into the same file, so that a query about one group reads few files.
     """
     if on_progress is not None:
         span = f"{days[0]} to {days[-1]}" if len(days) > 1 else f"{days[0]}"

@@ -92,8 +92,9 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    A group is flapping if its number of rebalances and its rebalances per hour both reach the limits in
-    `RebalanceRate`.
+    `per_hour` is the larger of two rates: recorded rebalances per hour that polls cover, and decoded rebalances per
+    hour. `records_held_up` is the number of records that are written while the group rebalances. A group is flapping if
+    its number of rebalances and `per_hour` both reach the limits in `RebalanceRate`.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))

@@ -47,7 +47,7 @@ _STATE = (
 )  # fmt: skip
 
 
-# -- windows that polls saw ------------------------------------------------------------------------------------------
+# -- windows of positions that polls saw -----------------------------------------------------------------------------
 
 
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
@@ -58,12 +58,14 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
         times: result of `time_slots`.
 
     Returns:
-        DataFrame with the columns at, group, topic, partition, kind, position, lag, missing, steady_since, and
+        DataFrame with the columns at, group, topic, partition, kind, position, lag, and
         - `commits`: array of `COMMIT`, oldest first
         - `moves`: number of commits observed since the partition appeared or since the latest gap
         - `lowest_end`: lowest log end during the window
-        - `now`: time for which the verdict is computed; the same as `at`
+        - `now`: time for which the status is computed; the same as `at`
         - `first_read`: first poll that saw a position
+        - `missing`: see `with_lag`
+        - `steady_since`: see `poll_timeline`
         - `still_since`: see `_with_still_since`
     """
     rows = (

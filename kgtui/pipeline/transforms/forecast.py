@@ -65,9 +65,10 @@ def _with_deletion_rate(lag: DataFrame) -> DataFrame:
 
 
 def _hours(lag: DataFrame, since: date | None) -> DataFrame:
-    """Aggregate minutes to one row per hour: values of the last minute, regression of lag over time, and rates.
+    """Aggregate the rows of minutes to one row per hour and partition or group.
 
-    If there are gaps in an hour, only the minutes after the last gap are used.
+    A row has the values of the last minute, the sums of a linear regression of lag over time, and the rates at which
+    records were written and consumed. If there are gaps in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))

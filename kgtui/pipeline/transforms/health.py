@@ -98,7 +98,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# -- rules -----------------------------------------------------------------------------------------------------------
+# -- rules that compute a status -------------------------------------------------------------------------------------
 # Each rule is an expression over the columns of a window: `commits`, `lag`, `lowest_end` and `now` (see
 # `observed_windows`). Each rule has the same name as in `kgtui.model.burrow`.
 
@@ -234,7 +234,7 @@ def _lag_never_fell() -> Column:
     return F.array_sort(known) == known
 
 
-# -- rows of the table -----------------------------------------------------------------------------------------------
+# -- rows of gold `health` -------------------------------------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
@@ -279,9 +279,9 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add the column `total`: an array that contains the row for the whole group.
+    """Add the column `total`: an array with one element, the row for the whole group.
 
-    The column `bad` contains an array of the rows of partitions, so that the caller can concatenate both arrays.
+    It is an array so that the caller can concatenate it with the column `bad`, the array of the rows of partitions.
     """
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK

@@ -64,7 +64,7 @@ def lag(
     return result if since is None else result.filter(F.col("day") >= F.lit(since))
 
 
-# -- columns of a partition ------------------------------------------------------------------------------------------
+# -- lag and rates of a partition ------------------------------------------------------------------------------------
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
@@ -114,7 +114,7 @@ def with_rates(rows: DataFrame) -> DataFrame:
     })  # fmt: skip
 
 
-# -- time lag --------------------------------------------------------------------------------------------------------
+# -- time lag of a partition -----------------------------------------------------------------------------------------
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
@@ -182,7 +182,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     }).drop("offset", "seen", "is_query", "next")  # fmt: skip
 
 
-# -- rows of the table -----------------------------------------------------------------------------------------------
+# -- rows of gold `lag` ----------------------------------------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:

@@ -57,7 +57,9 @@ _ONE_BYTE = 126
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Entries of the column `_layout` for values without a known version. Other entries are 0 (versions 0 and 2), 1, 3, 4.
+"""Entries of the column `_layout` for values that are null or have an unknown version.
+
+For known versions, the entries are 0 (versions 0 and 2), 1, 3 and 4.
 """
 
 
@@ -101,7 +103,7 @@ def _with_fields(commits: DataFrame) -> DataFrame:
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add the layout of the value and the size of the group id, and replace a null value with an empty one."""
+    """Add `_layout` (which fields the value has) and the size of the group id. Null values become empty bytes."""
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -133,7 +135,7 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields, and `_tail`: the bytes after the commit time, the last field that all layouts have.
+    """Add all fields, and `_tail`: the bytes after the commit time, which is the last field that all layouts have.
 
     Also add `_row`, an increasing number. `_is_regular` uses it, so that Spark must filter by `_is_regular` after this
     step. If Spark filtered before this step, it would compute all fields a second time.

@@ -26,7 +26,7 @@ FAULT_KEY = ("scope", "broker", "group", "name")
 _DAY_MS = 86_400_000
 
 
-# -- polls -----------------------------------------------------------------------------------------------------------
+# -- order of polls, keyframes and gaps ------------------------------------------------------------------------------
 
 
 def poll_timeline(polls: DataFrame) -> DataFrame:
@@ -116,7 +116,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
     return slots.drop("next")
 
 
-# -- states ----------------------------------------------------------------------------------------------------------
+# -- state of groups and partitions at a poll ------------------------------------------------------------------------
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
@@ -198,7 +198,7 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     )
 
 
-# -- lifetimes -------------------------------------------------------------------------------------------------------
+# -- lifetimes of groups, members and partitions ---------------------------------------------------------------------
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
@@ -231,7 +231,7 @@ def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     return F.col("next_keyframe").isNotNull() & ~F.col("gone") & ~continues
 
 
-# -- times -----------------------------------------------------------------------------------------------------------
+# -- conversion of times ---------------------------------------------------------------------------------------------
 
 
 def floor_to(at: Column, span: int) -> Column:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sent(NamedTuple):
-    """A request that was sent."""
+    """A request that a test has sent to a fake broker."""
 
     node: int
     api: str

@@ -122,14 +122,14 @@ def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, An
     }
 
 
-async def test_configs_are_sorted_and_have_sources() -> None:
+async def test_group_configs_are_sorted_and_have_their_sources() -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
     (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
     assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_another_broker_is_asked_for_configs_after_a_failed_connection() -> None:
+async def test_configs_are_read_from_another_broker_if_the_first_refuses_connections() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 
@@ -188,7 +188,7 @@ async def test_retention_times_read_before_a_failed_request_are_returned(monkeyp
     assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 
-async def test_a_hanging_broker_does_not_delay_group_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_broker_that_hangs_does_not_delay_reading_group_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("a"))})
     version = pool.version
 
@@ -201,7 +201,7 @@ async def test_a_hanging_broker_does_not_delay_group_configs(monkeypatch: pytest
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_configs_have_different_faults() -> None:
+async def test_unsupported_and_forbidden_group_configs_cause_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

@@ -58,7 +58,7 @@ class Logs:
         return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, starts=starts, timeout=timeout)
 
 
-async def test_log_starts_and_ends_take_two_requests_per_leader() -> None:
+async def test_reading_log_starts_and_log_ends_takes_two_requests_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     partitions = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
@@ -68,7 +68,7 @@ async def test_log_starts_and_ends_take_two_requests_per_leader() -> None:
     assert answer.faults == ()
 
 
-async def test_log_ends_alone_take_one_request_per_leader() -> None:
+async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     logs = Logs()
     logs.codes = {("b", 0, -1): OUT_OF_RANGE}
     answer = await logs.read(("a", 0), ("b", 0), starts=False)
@@ -97,7 +97,7 @@ async def test_only_partitions_whose_leader_moved_are_requested_again() -> None:
     assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
 
 
-async def test_a_partition_whose_leader_keeps_moving_has_an_error_code() -> None:
+async def test_a_partition_whose_leader_is_never_found_gets_an_error_code() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 9}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -106,7 +106,7 @@ async def test_a_partition_whose_leader_keeps_moving_has_an_error_code() -> None
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_a_deleted_topic_has_an_error_code_without_another_request() -> None:
+async def test_reading_a_deleted_topic_gives_its_error_code_without_another_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -115,7 +115,7 @@ async def test_a_deleted_topic_has_an_error_code_without_another_request() -> No
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_partition_that_does_not_exist_has_no_log_bounds() -> None:
+async def test_a_partition_that_does_not_exist_gets_an_error_code_and_no_log_bounds() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -123,7 +123,7 @@ async def test_a_partition_that_does_not_exist_has_no_log_bounds() -> None:
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_partitions_of_a_forbidden_topic_have_its_error_code(where: str) -> None:
+async def test_partitions_of_a_forbidden_topic_get_the_error_code_of_the_topic(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}
@@ -135,7 +135,7 @@ async def test_partitions_of_a_forbidden_topic_have_its_error_code(where: str) -
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_leaderless_partition_has_an_error_code_after_few_attempts() -> None:
+async def test_a_partition_without_leader_gets_an_error_code_after_a_few_attempts() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -149,7 +149,7 @@ async def test_a_leaderless_partition_has_an_error_code_after_few_attempts() -> 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_one_log_bound_is_kept_if_the_other_fails(failed: int, known: PartitionBounds) -> None:
+async def test_log_start_or_log_end_is_kept_if_the_other_one_has_an_error(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
@@ -195,7 +195,7 @@ async def test_leaders_are_looked_up_again_only_after_the_first_failure_of_a_lea
         assert len(logs.pool.leaders_looked_up) == lookups
 
 
-async def test_reading_log_bounds_raises_only_if_every_request_failed() -> None:
+async def test_reading_log_bounds_raises_an_error_only_if_every_request_failed() -> None:
     logs = Logs()
     logs.pool.unreachable = [UnreachableError("gone")]
     with pytest.raises(UnreachableError):
@@ -213,7 +213,7 @@ async def test_reading_log_bounds_raises_only_if_every_request_failed() -> None:
     assert [fault.name for fault in answered.faults] == ["UNREACHABLE"]
 
 
-async def test_many_partitions_are_split_into_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_log_bounds_of_many_partitions_are_read_with_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 3)
     logs = Logs()
     logs.pool.partitions = 10

@@ -60,7 +60,7 @@ def test_consumer_members_have_topics_rack_and_partitions() -> None:
     assert (member.protocol, member.epoch, member.target, member.undecoded) == ("classic", None, None, b"")
 
 
-def test_members_of_a_rebalancing_group_have_no_assignment() -> None:
+def test_members_of_a_rebalancing_classic_group_have_no_assignment() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(1, ("a",)))
     (member,) = classic("consumer", (metadata, b""), state="PreparingRebalance")
     assert (member.topics, member.assignment, member.assigned_count) == (("a",), None, None)
@@ -139,7 +139,7 @@ def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
     return schema_registry.Identity(1, host, 8081, eligible)
 
 
-def test_schema_registry_members_report_their_leader() -> None:
+def test_schema_registry_members_have_the_leader_from_their_assignments() -> None:
     assigned = schema_registry.encode_assignment(schema_registry.Assignment(1, 0, "m-0", node("a")))
     nodes = classic(
         "sr",
@@ -168,7 +168,7 @@ def test_schema_registries_without_leader_or_assignment_are_decoded() -> None:
 
 @pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\xfd", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"not json {", b"[1, 2]"])
-def test_member_metadata_that_cannot_be_decoded_is_kept(protocol: str, garbage: bytes) -> None:
+def test_member_metadata_that_cannot_be_decoded_is_kept_as_bytes(protocol: str, garbage: bytes) -> None:
     (member,) = classic(protocol, (garbage, garbage))
     assert member.undecoded == garbage
     assert (member.member_id, member.client_id, member.host) == ("m-0", "client", "/10.0.0.1")

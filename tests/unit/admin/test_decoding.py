@@ -158,7 +158,7 @@ def test_authorized_operations_are_none_if_the_broker_did_not_send_them() -> Non
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_are_sorted_whatever_order_the_broker_sends(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_whatever_their_order_in_the_response(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names

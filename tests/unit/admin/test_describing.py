@@ -158,7 +158,7 @@ async def test_list_is_requested_for_a_deleted_group_only_without_a_cached_type(
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_a_list_without_the_requested_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_that_contains_no_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
@@ -186,7 +186,7 @@ async def test_an_unknown_group_state_is_returned_as_sent() -> None:
     assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
 
 
-async def test_an_unknown_error_code_is_a_fault_of_the_group() -> None:
+async def test_an_unknown_error_code_becomes_a_fault_of_the_group() -> None:
     cluster = Cluster(ALL)
     cluster.codes = {"c": 31_999, "s": 30}
     await cluster.admin.list_groups()
@@ -251,7 +251,7 @@ async def test_describe_groups_v2_works_without_authorized_operations() -> None:
     assert (found.operations, found.source) == (None, "DescribeGroups v2")
 
 
-async def test_descriptions_are_kept_if_the_next_rpc_fails() -> None:
+async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() -> None:
     cluster = Cluster(ALL)
     cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
     answer = await cluster.admin.describe_groups(["c", "k"])
@@ -288,7 +288,7 @@ states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", 
     wrong=st.dictionaries(st.text(max_size=4), kinds_of_groups, max_size=4),
     version=st.sampled_from([5, 6]),
 )
-async def test_descriptions_are_right_for_any_cached_type(
+async def test_groups_are_described_correctly_whatever_type_is_cached(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
     """An existing group is never described as Dead, missing or of another type.

@@ -109,7 +109,7 @@ async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch)
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_a_new_order_of_groups_is_not_reported_as_a_change() -> None:
+async def test_groups_in_a_new_order_are_not_reported_as_changed() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -148,7 +148,7 @@ async def test_group_type_may_be_unknown_if_the_list_has_no_types() -> None:
     assert {group: row.type for group, row in delta.updated.items()} == {"a": None, "c": "classic"}
 
 
-async def test_long_ids_and_unknown_tags_are_decoded() -> None:
+async def test_rows_with_long_group_ids_and_unknown_tagged_fields_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
     # Two tagged fields: tag 7 has the value "news", and tag 900 has the value "!".
@@ -160,7 +160,7 @@ async def test_long_ids_and_unknown_tags_are_decoded() -> None:
     assert await poll_and_apply(feed, known) == (set(), {long})
 
 
-async def test_a_moved_group_is_described_at_its_new_broker() -> None:
+async def test_listing_feed_reports_the_new_coordinator_of_a_group_that_moved() -> None:
     """The result is the same whether the old or the new broker is polled first."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
@@ -174,7 +174,7 @@ async def test_a_moved_group_is_described_at_its_new_broker() -> None:
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_a_failed_poll_raises_and_keeps_the_last_list() -> None:
+async def test_a_failed_poll_raises_an_error_and_keeps_the_last_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -202,7 +202,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_the_differences_of_each_poll_gives_the_current_list(
+async def test_applying_the_differences_of_every_poll_gives_the_current_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """The groups, and the version of ListGroups, may change in any way between two polls."""
@@ -226,7 +226,7 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_differences_are_right_for_groups_in_any_order(
+async def test_a_poll_returns_the_right_differences_for_groups_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
     """Only a few of many groups change between two polls, so that most rows are skipped without being decoded."""
@@ -257,7 +257,7 @@ async def test_differences_are_right_for_groups_in_any_order(
                 }
 
 
-async def test_a_group_id_that_contains_encoded_rows_hides_no_group() -> None:
+async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> None:
     """A poll searches the new list for the encoded rows of the last list, and skips the rows that it finds.
 
     It must not find them inside a group id that contains the same bytes.

@@ -80,7 +80,9 @@ async def test_offsets_of_up_to_200_small_groups_take_one_request() -> None:
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_number_of_groups_per_request_adapts_to_the_size_of_the_responses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The number of groups per request is chosen so that a response contains at most about 20,000 partitions."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
@@ -98,7 +100,7 @@ async def test_the_batch_size_adapts_to_the_size_of_the_responses(monkeypatch: p
     assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_a_request_that_times_out_is_split_in_halves() -> None:
+async def test_an_offset_request_that_times_out_is_split_into_halves() -> None:
     def answer(sent: Sent) -> Any:
         return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 
@@ -109,7 +111,7 @@ async def test_a_request_that_times_out_is_split_in_halves() -> None:
     assert pool.sent[0].timeout == pytest.approx(15, abs=1)
 
 
-async def test_one_slow_group_does_not_affect_other_groups() -> None:
+async def test_offsets_of_other_groups_are_read_if_one_group_times_out() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g002" in names_of(sent) else every_group_with()(sent)
 
@@ -118,7 +120,7 @@ async def test_one_slow_group_does_not_affect_other_groups() -> None:
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_a_slow_group_leaves_time_for_the_next_group() -> None:
+async def test_a_group_that_times_out_leaves_time_for_the_next_group() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -128,7 +130,9 @@ async def test_a_slow_group_leaves_time_for_the_next_group() -> None:
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_offsets_are_kept_if_the_next_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_offsets_from_the_first_request_are_kept_if_the_next_request_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
 
     def answer(sent: Sent) -> Any:
@@ -144,7 +148,7 @@ async def test_offsets_are_kept_if_the_next_request_fails(monkeypatch: pytest.Mo
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_each_group_has_a_fault_with_its_own_error_code() -> None:
+async def test_each_group_that_fails_has_a_fault_with_its_own_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}

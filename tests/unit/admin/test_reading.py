@@ -70,7 +70,7 @@ def test_has_offsets_is_true_for_group_types_that_commit_offsets(
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
-async def test_every_group_is_read_with_the_calls_of_its_type() -> None:
+async def test_offsets_of_each_group_are_read_with_the_call_for_its_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -86,7 +86,7 @@ async def test_every_group_is_read_with_the_calls_of_its_type() -> None:
     assert read.faults == []
 
 
-async def test_owned_partitions_without_a_commit_have_log_bounds() -> None:
+async def test_log_bounds_are_read_for_owned_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -97,7 +97,7 @@ async def test_owned_partitions_without_a_commit_have_log_bounds() -> None:
     ]
 
 
-async def test_partitions_of_active_tasks_have_log_bounds() -> None:
+async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> None:
     """An active task reads one partition of each source and repartition topic of its subtopology.
 
     Partitions of standby tasks have no log bounds.
@@ -121,7 +121,7 @@ async def test_partitions_of_active_tasks_have_log_bounds() -> None:
     ]
 
 
-async def test_each_fault_names_its_group_and_its_step() -> None:
+async def test_each_fault_belongs_to_its_group_and_to_the_step_that_failed() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -148,7 +148,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_on_described_is_called_before_log_bounds_are_read() -> None:
+async def test_read_in_full_calls_on_described_before_it_reads_log_bounds() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -173,7 +173,7 @@ async def test_offsets_are_read_for_groups_that_are_not_described() -> None:
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_the_lag_is_computed_without_log_starts() -> None:
+async def test_lag_is_the_same_whether_log_starts_are_read_or_not() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
@@ -195,7 +195,7 @@ async def test_logs_committed_ends_reads_only_partitions_with_a_committed_offset
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_a_failed_call_raises_unless_separately_is_true(separately: bool) -> None:
+async def test_read_groups_raises_the_error_of_a_call_unless_separately_is_true(separately: bool) -> None:
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(

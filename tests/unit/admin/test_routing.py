@@ -82,7 +82,7 @@ async def run(
     )
 
 
-async def test_groups_are_sent_to_their_coordinators_in_batches() -> None:
+async def test_requests_are_sent_to_the_coordinators_in_batches_of_groups() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -189,14 +189,14 @@ async def test_results_that_arrive_before_a_batch_fails_are_kept() -> None:
     ]
 
 
-async def test_a_group_missing_in_the_response_has_a_fault() -> None:
+async def test_a_group_that_is_missing_in_the_response_gets_a_fault() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
     assert "does not contain" in fault.message
 
 
-async def test_a_group_without_a_coordinator_has_a_fault() -> None:
+async def test_a_group_whose_coordinator_is_not_available_gets_a_fault() -> None:
     error = BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")
     script = Script({"a": [OK], "b": [OK]})
     answer = await run(FakePool(coordinators={"b": error}), script)
@@ -204,7 +204,7 @@ async def test_a_group_without_a_coordinator_has_a_fault() -> None:
     assert script.times("b") == 0
 
 
-async def test_router_raises_only_if_every_request_failed() -> None:
+async def test_router_raises_an_error_only_if_every_request_failed() -> None:
     gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
     with pytest.raises(UnreachableError):
         await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
@@ -224,20 +224,22 @@ async def test_router_raises_only_if_every_request_failed() -> None:
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_a_write_is_repeated_only_if_no_connection_was_opened(error: KgtuiError, times: int) -> None:
+async def test_a_write_is_repeated_after_an_error_only_if_no_connection_was_opened(
+    error: KgtuiError, times: int
+) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_a_write_is_repeated_at_the_new_coordinator() -> None:
+async def test_a_write_is_repeated_after_moved_and_loading_error_codes() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
 
 
-async def test_a_delete_whose_response_is_lost_is_uncertain() -> None:
+async def test_outcome_of_a_delete_whose_response_is_lost_is_uncertain() -> None:
     def answer(sent: Sent) -> Any:
         pool.coordinators["moved"] = 3
         code = MOVED if sent.node == 1 else OK
@@ -268,7 +270,7 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
     size=st.integers(1, 4),
     repeat=st.booleans(),
 )
-def test_every_group_ends_with_one_row_or_one_fault(
+def test_every_group_of_a_routed_request_gets_one_row_or_one_fault(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
     """Whatever the brokers answer, the result has one row or one fault for each group, in the order of the request."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# -- Java ------------------------------------------------------------------------------------------------------------
+# -- tests of the check of Java --------------------------------------------------------------------------------------
 
 
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
@@ -45,7 +45,7 @@ def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         requirements.check_java()
 
 
-def test_java_home_without_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_that_contains_no_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     with pytest.raises(SparkError, match=r"JAVA_HOME is .*gone, but .* does not run"):
         requirements.check_java()
@@ -79,7 +79,7 @@ def test_message_quotes_the_error_of_java_but_not_its_options(
         requirements.check_java()
 
 
-# -- PySpark and Spark -----------------------------------------------------------------------------------------------
+# -- tests of the checks of PySpark and SPARK_HOME -------------------------------------------------------------------
 
 
 def test_pyspark_that_is_not_the_required_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_spark_home_may_be_unset_or_contain_the_required_version(
     requirements.check_spark_home()
 
 
-# -- Spark Connect ---------------------------------------------------------------------------------------------------
+# -- tests of the check of a Spark Connect server --------------------------------------------------------------------
 
 
 def test_connect_server_that_never_answers_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_invalid_connect_url_is_rejected(url: str) -> None:
         session.start(remote=url)
 
 
-# -- jars ------------------------------------------------------------------------------------------------------------
+# -- tests of finding and downloading jars ---------------------------------------------------------------------------
 
 
 @pytest.fixture

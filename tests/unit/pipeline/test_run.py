@@ -60,14 +60,14 @@ def ignore(_: object) -> None:
     """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
-def test_query_that_has_ended_is_not_stopped() -> None:
+def test_await_end_does_not_stop_a_query_that_has_ended() -> None:
     query: Any = FakeQuery(lambda: True, progress(7, "{}"))
     batches: list[int] = []
     assert await_end(query, batches.append) == 7
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_interrupted_query_is_stopped_from_another_thread() -> None:
+def test_await_end_stops_the_query_in_another_thread_after_an_interrupt() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -130,7 +130,7 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
-def test_end_offsets_are_parsed_from_spark_progress() -> None:
+def test_end_offsets_are_parsed_from_the_progress_report_of_spark() -> None:
     assert end_offsets(None) is None
     assert end_offsets({"sources": [{"endOffset": None}]}) is None
     assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}

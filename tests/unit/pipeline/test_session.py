@@ -45,7 +45,7 @@ def test_code_sent_to_executors_imports_only_packages_that_executors_have(tmp_pa
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-# -- end of the JVM --------------------------------------------------------------------------------------------------
+# -- stopping the JVM ------------------------------------------------------------------------------------------------
 
 
 class FailingSession:
@@ -55,7 +55,7 @@ class FailingSession:
         raise ConnectionRefusedError
 
 
-def test_stop_waits_for_the_exit_of_the_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_a_session_waits_for_the_exit_of_the_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
 
@@ -68,7 +68,7 @@ def test_stop_waits_for_the_exit_of_the_jvm(monkeypatch: pytest.MonkeyPatch) -> 
     assert SparkContext._gateway is None
 
 
-def test_stop_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_a_session_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], stdin=subprocess.PIPE)
 
@@ -79,7 +79,7 @@ def test_stop_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.MonkeyPatch) ->
     assert Gateway.proc.returncode == -9
 
 
-# -- output ----------------------------------------------------------------------------------------------------------
+# -- output of Py4J and of the JVM -----------------------------------------------------------------------------------
 
 CLOSED_CONNECTION = """
 import socket, sys, threading
@@ -104,7 +104,7 @@ client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
-def test_py4j_logs_no_traceback_when_silenced(mode: str, *, traceback: bool) -> None:
+def test_py4j_logs_a_traceback_only_if_its_logging_is_not_silenced(mode: str, *, traceback: bool) -> None:
     done = subprocess.run([sys.executable, "-c", CLOSED_CONNECTION, mode], capture_output=True, text=True, check=True)
     assert ("Traceback" in done.stderr) is traceback, done.stderr
 
@@ -129,7 +129,7 @@ One line is written in three pieces. The last text is written after the `with` b
 """
 
 
-def test_stderr_filter_removes_noise_and_keeps_errors(capfd: pytest.CaptureFixture[str]) -> None:
+def test_filter_of_jvm_stderr_removes_noise_and_keeps_errors(capfd: pytest.CaptureFixture[str]) -> None:
     before = set(threading.enumerate())
     with filtered_jvm_stderr():
         program = subprocess.Popen([sys.executable, "-c", NOISY_PROGRAM], stdin=subprocess.PIPE)
