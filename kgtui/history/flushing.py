@@ -28,7 +28,7 @@ T = TypeVar("T")
 MAX_WAITING_ROWS = 1_000_000
 """Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-Example: if each poll has 17,000 changed rows and polls are ten seconds apart, this takes about ten minutes.
+Example: if a poll every ten seconds has 17,000 changed rows, the lake can be unwritable for about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Tell the user why nothing is recorded at the moment. Later errors are only stored until recovery."""
+        """Tell the user why nothing is recorded at the moment. If there was an error before, only `status` changes."""
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)

@@ -303,7 +303,7 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # If there are faults, topics that are missing in the answer keep their stored retention.
+            # If the response has faults, topics that it lacks keep their stored retention.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -335,7 +335,7 @@ class Poller:
         """Read every group of a snapshot.
 
         Args:
-            owned: partitions that are owned by a member. Their log bounds are read even if they have no offset.
+            owned: partitions that are owned by a member. Their log bounds are read even if no group has an offset in them.
             now: current time in seconds. The caller must use the same clock for all calls.
             timeout: maximum time for all reads together, in seconds.
         """
@@ -358,7 +358,7 @@ class Poller:
         return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the groups that this poll describes, and coordinator → groups for all groups."""
+        """Return the set of groups that this poll describes, and a mapping: coordinator → all its groups."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)

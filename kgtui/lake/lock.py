@@ -48,7 +48,7 @@ class RecorderLock:
     """The lock of one lake. This process holds it from `take` to `release`.
 
     Attributes:
-        crashed_holder: the previous holder if it ended without releasing the lock; None if it released the lock.
+        crashed_holder: the previous holder if it ended without releasing the lock; otherwise None.
     """
 
     def __init__(self, path: Path) -> None:

@@ -173,7 +173,7 @@ def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables as the recorder does, because a replay is fast only if rows are sorted."""
+    """Compact the recorded tables in the same way as the recorder, which also sorts rows to make replays fast."""
     lock = RecorderLock(folder.lock)
     try:
         lock.take()

@@ -258,7 +258,7 @@ CLEANUP = table(
     Column("partitions", "int", "number of partitions in which the group or family has offsets"),
     Column("topics", "int", "number of topics in which the group has offsets; null for a family"),
     Column("lag", "long", "number of unread records; null if unknown"),
-    Column("last_commit", "timestamp", "time of the newest commit; null if the data contain no commit"),
+    Column("last_commit", "timestamp", "time of the newest offset commit; null if the data contain no offset commit"),
     Column(
         "quiet_since",
         "timestamp",
