@@ -36,7 +36,7 @@ class RecordedPoll:
 
 
 class PollIndex:
-    """All polls of a recording, in order. They are kept in arrays, because a month has about 250,000 polls."""
+    """All polls of a recording, in order. Arrays save memory, because a month has about 250,000 polls."""
 
     def __init__(self) -> None:
         self._polls = array("q")

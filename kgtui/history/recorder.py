@@ -335,7 +335,7 @@ class Poller:
         """Read every group of a snapshot.
 
         Args:
-            owned: partitions that are owned by a member. Their log bounds are read even if no group has an offset in them.
+            owned: partitions that a member owns. Their log bounds are read even if no group has an offset in them.
             now: current time in seconds. The caller must use the same clock for all calls.
             timeout: maximum time for all reads together, in seconds.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""A backlog is not reported while its oldest unread record is younger than this, in seconds."""
+"""Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
 
 _RECENT = 2 * 3_600.0
 """Time for which a group still counts as flapping after its last hour with many rebalances began, in seconds."""

@@ -131,7 +131,7 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # Parquet stores no minimum and maximum if a group id has more than 4,096 bytes. Blocks are then unknown.
+            # Parquet stores no minimum and maximum if a group id has over 4,096 bytes. The file is then one block.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))

@@ -1,4 +1,4 @@
-"""If a recorder is killed at any time, its lake has only complete polls, and the next recorder reports the crash.
+"""Whenever a recorder is killed, its lake has only complete polls, and the next recorder reports the crash.
 
 At most the polls of one flush interval are lost.
 """
