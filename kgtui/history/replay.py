@@ -182,10 +182,10 @@ class ReplayAdmin:
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]
     ) -> Answer[Mapping[str, T]]:
-        """Call `read` for each group, and return the values, and a fault for each group without a value.
+        """Return group → result of `read`, and a fault for each group without a result.
 
-        The fault is the recorded fault with this scope. If there is none, it says that the group did not exist or had
-        not been described yet.
+        If a fault of the group with this scope was recorded, this fault is returned. Otherwise, the fault says that the
+        group did not exist or had not been described yet.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 

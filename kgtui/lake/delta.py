@@ -278,7 +278,7 @@ class RecordedTable:
     # -- maintenance ---------------------------------------------------------------------------------------------
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
-        """Replace files of one day by one file whose rows are sorted by key and poll.
+        """Replace files of one day with one file whose rows are sorted by key and poll.
 
         The Delta commit has `dataChange` false, so that streams that read the table do not read the rows again.
 

@@ -227,7 +227,7 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest write that was not maintenance, in seconds since the epoch.
 
-    If all recent writes are maintenance, return the time of the oldest of them.
+    If the newest `_COMMITS` commits are all maintenance, return the time of the oldest of these commits.
     """
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]
