@@ -80,7 +80,7 @@ async def group_configs(
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Ask the brokers for the retention time of topics and of offsets, with a limited number of topics per request.
 
-    After a request that fails at every broker, the other topics are skipped, and the answer contains the fault.
+    After a request that fails at every broker, the remaining topics are skipped, and the answer contains the fault.
     """
     seconds_by_topic: dict[str, float] = {}
     offsets: float | None = None

@@ -129,7 +129,7 @@ class Lister:
         types: Collection[str] | None = None,
         states: Collection[str] | None = None,
     ) -> Reply[T]:
-        """Request a list and decode it.
+        """Request the list of a broker's groups. `decode` gets the version and the bytes of the response.
 
         Old brokers ignore the filters, so the caller must filter the result as well.
         """
@@ -190,7 +190,7 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 
 
 class KafkaListingFeed:
-    """Lists one broker repeatedly, and decodes only the rows that have changed.
+    """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
     The encoded rows of the last list are kept in chunks, in the broker's order, which rarely changes. Most of a new
     list is therefore equal to the last one byte for byte, and is skipped without splitting it into rows.

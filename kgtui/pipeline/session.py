@@ -236,7 +236,7 @@ def first_line(error: BaseException) -> str:
 def _ship_code(spark: SparkSession) -> None:
     """Send kgtui's code to a Spark cluster, because executors run parts of it and do not have kgtui installed.
 
-    The file is deleted only when this process exits, because Spark reads it again for each new executor.
+    The zip file with the code is deleted only when this process exits, because each new executor reads it again.
     """
     archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)

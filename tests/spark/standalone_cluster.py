@@ -73,7 +73,15 @@ class StandaloneCluster:
         self._processes.clear()
 
     def _start(self, main: str, *words: str, ready: str) -> re.Match[str]:
-        """Start a daemon of Spark, and return the match of `ready` in its log. Raises `TimeoutError`."""
+        """Start a Spark daemon, and wait until the regular expression `ready` matches in its log. Return the match.
+
+        Args:
+            main: class of the daemon, without the prefix `org.apache.spark.deploy.`.
+            words: arguments of the daemon.
+
+        Raises:
+            TimeoutError: `ready` did not match in time, or the daemon has exited.
+        """
         log = self._folder / f"{main}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
         environment |= {

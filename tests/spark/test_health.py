@@ -157,7 +157,7 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    continue  # not compared, because a recording is not enough to decide WARN for share partitions
+                    continue  # not compared, because Spark cannot decide WARN for share partitions from a recording
             else:
                 verdict, details = judge_observed(row, samples, watching)
             undecided = [one.status.value for one in details.undecided if one.why == ""]
@@ -195,7 +195,7 @@ class Consumer:
         """Commit the current offset, or write a tombstone, which deletes the consumer's offset.
 
         Args:
-            seconds: time of the commit, after `START`.
+            seconds: time of the commit, in seconds after `START`.
             number: id of the partition.
         """
         time, offset = at(seconds), None if tombstone else self.offset

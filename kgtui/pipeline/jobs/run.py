@@ -107,7 +107,8 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     read_up_to = end_offsets(progress)
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
-    elif read_up_to is not None:  # None is not an error here, because the topic may have no records after `since`
+    elif read_up_to is not None:
+        # If `read_up_to` is None, this is no error, because the topic may have no records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

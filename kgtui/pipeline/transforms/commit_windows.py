@@ -1,4 +1,4 @@
-"""Build a window for each partition: its latest commits, from which gold `health` computes a verdict.
+"""Build a window for each partition: its latest commits, from which gold `health` computes the partition's status.
 
 A window comes from one of two sources. The first source is polls, which see positions but no commits. If a poll sees a
 new position, this counts as a commit at the time of the poll, as in `kgtui.model.health.judging`. A new window begins

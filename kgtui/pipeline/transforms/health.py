@@ -1,4 +1,4 @@
-"""Gold `health`: the status of each group and partition by Burrow's rules, one verdict per window of five minutes.
+"""Gold `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
 
 The rules for commits are the same as in `kgtui.model.burrow`, and the rules for positions seen by polls are the same as
 in `kgtui.model.health.judging`. Here they are Spark expressions over the columns of `commit_windows`.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
-"""Default time from one verdict to the next, in seconds."""
+"""Default time from one health verdict to the next, in seconds."""
 
 COMMITS = "commits"
 """Value of the column `basis` for verdicts that are computed from silver `commits`."""
@@ -58,7 +58,7 @@ def health(
         commits: silver `commits`. If a window of them is complete, it is used instead of positions seen by polls.
         before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
         since: first day to return. The first windows of this day also use earlier rows.
-        seconds: time from one verdict to the next.
+        seconds: length of a time window. Each group gets one health verdict per window.
     """
     times = time_slots(timeline, seconds, since)
     all_groups = groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), times)
@@ -350,7 +350,7 @@ def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert verdicts to rows of gold `health`."""
+    """Convert health verdicts to rows of gold `health`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "window_start": to_timestamp(F.col("slot")),

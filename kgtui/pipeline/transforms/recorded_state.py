@@ -176,7 +176,7 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
     Returns:
         DataFrame with the columns of `times` and of `groups`, and the column `read`: whether the poll could read the
-        group's offsets. If it is false, the recorded offsets are from an earlier poll.
+        group's offsets. If `read` is false, the recorded offsets are from an earlier poll.
     """
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())

@@ -152,7 +152,7 @@ def test_schema_registry_members_have_the_leader_from_their_assignments() -> Non
     ]
 
 
-def test_schema_registries_without_leader_or_assignment_are_decoded() -> None:
+def test_schema_registry_members_without_leader_or_assignment_are_decoded() -> None:
     no_leader = schema_registry.encode_assignment(
         schema_registry.Assignment(1, schema_registry.DUPLICATE_URLS, None, None)
     )

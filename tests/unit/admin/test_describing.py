@@ -259,7 +259,7 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_that_an_old_broker_does_not_list_are_read_by_describing() -> None:
+async def test_group_states_that_an_old_broker_does_not_list_are_read_by_describing() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows

@@ -114,7 +114,7 @@ async def test_only_a_group_that_moved_is_looked_up_and_requested_again(code: in
     assert pool.looked_up == [["moved", "stays"], ["moved"]]
 
 
-async def test_a_loading_coordinator_is_asked_again_without_a_lookup() -> None:
+async def test_a_coordinator_that_loads_its_groups_is_asked_again_without_a_lookup() -> None:
     pool = FakePool()
     script = Script({"a": [LOADING, LOADING, OK]})
     answer = await run(pool, script)
@@ -122,7 +122,7 @@ async def test_a_loading_coordinator_is_asked_again_without_a_lookup() -> None:
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_a_coordinator_that_loads_until_the_deadline_causes_a_fault() -> None:
+async def test_a_coordinator_that_loads_its_groups_until_the_deadline_causes_a_fault() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=0.05)
     (fault,) = answer.faults
