@@ -46,7 +46,7 @@ _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}
 """Group type → the API that describes groups of this type.
 
-For a group of unknown type, the APIs are tried in this order.
+For a group of unknown type, the APIs are tried in the order of this mapping.
 """
 
 
