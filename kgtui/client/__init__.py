@@ -17,7 +17,8 @@ kgtui that imports aiokafka.
 | `connect_errors` | explains why a connection failed, and what to do |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
 | `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
-| `tls` | the `ssl.*` properties, with certificates and keys in PEM |
+| `tls` | the `ssl.*` properties, with certificates and keys in PEM or PKCS#12 |
+| `key_store` | reads PKCS#12 key stores and trust stores |
 | `secret` | passwords and keys that are never shown |
 | `first_success` | runs coroutines at the same time, for example to ask several brokers |
 | `lazy_import` | imports a part of a package without its slow `__init__` |

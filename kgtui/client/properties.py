@@ -59,8 +59,7 @@ _REFUSED = {
     "sasl.login.class": "remove the property, because kgtui cannot run Java classes",
     "security.providers": "remove the property, because kgtui cannot run Java classes",
     "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",
-    "ssl.engine.factory.class": "use ssl.truststore.* and ssl.keystore.* with PEM, because kgtui cannot run "
-    "Java classes",
+    "ssl.engine.factory.class": "use ssl.truststore.* and ssl.keystore.*, because kgtui cannot run Java classes",
     "ssl.keymanager.algorithm": "remove the property",
     "ssl.protocol": "set ssl.enabled.protocols instead",
     "ssl.provider": "remove the property, because kgtui cannot use Java providers",

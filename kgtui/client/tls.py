@@ -1,4 +1,7 @@
-"""Read TLS settings from the `ssl.*` properties of Java clients. Certificates and keys must be in PEM (KIP-651)."""
+"""Read TLS settings from the `ssl.*` properties of Java clients.
+
+Certificates and keys are in PEM (KIP-651) or in PKCS#12 stores, which `key_store` reads.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ import ssl
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgtui.client.key_store import read_store
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 
@@ -23,11 +28,8 @@ _VERSIONS = {
 }
 _DEFAULT_VERSIONS = "TLSv1.2,TLSv1.3"
 
-_CONVERT_TRUST = "keytool -list -rfc -keystore FILE > ca.pem"
-_CONVERT_KEY = (
-    "keytool -importkeystore -srckeystore FILE -destkeystore c.p12 -deststoretype PKCS12, then "
-    "openssl pkcs12 -in c.p12 -out client.pem"
-)
+_PEM = "PEM"
+_STORE_TYPES = (_PEM, "PKCS12", "JKS")
 
 
 class _NamedContext(ssl.SSLContext):
@@ -53,16 +55,23 @@ class Tls:
     Attributes:
         trust_file, trust_pem: trusted certificates, as a file or as text. If both are empty, the trust store of the
             operating system is used.
+        trust_type, key_type: `PEM`, or the type of a Java store: `PKCS12` or `JKS`. As in Java, both names stand for
+            any store, because the file says which format it has.
+        trust_password, store_password: passwords of the Java stores with trusted certificates and with the key.
         key_file: file with the client's private key and certificate chain.
         key_pem, chain_pem: the client's private key and certificate chain as text.
-        key_password: password of an encrypted private key.
+        key_password: password of an encrypted private key in PEM.
         verify_hostname: whether the certificate must contain the host name that the client connects to.
         lowest, highest: the oldest and newest TLS version that may be used.
     """
 
     trust_file: str = ""
     trust_pem: str = field(default="", repr=False)
+    trust_type: str = _PEM
+    trust_password: Secret = NO_SECRET
     key_file: str = ""
+    key_type: str = _PEM
+    store_password: Secret = NO_SECRET
     key_pem: Secret = NO_SECRET
     chain_pem: str = field(default="", repr=False)
     key_password: Secret = NO_SECRET
@@ -92,21 +101,59 @@ class Tls:
             with _naming("ssl.truststore.certificates", "certificates in PEM"):
                 context.load_verify_locations(cadata=self.trust_pem)
         elif self.trust_file:
-            with _naming(f"ssl.truststore.location={self.trust_file}", "a file with certificates in PEM"):
+            place = f"ssl.truststore.location={self.trust_file}"
+            if self.trust_type != _PEM:
+                trusted = read_store(self.trust_file, self.trust_password, "truststore").trusted
+                if not trusted:
+                    raise ConfigError(
+                        f"{place}: the store contains no trusted certificate: import the CA's certificate"
+                    )
+                context.load_verify_locations(cadata=trusted)
+                return
+            with _naming(place, "a file with certificates in PEM"):
                 context.load_verify_locations(cafile=self.trust_file)
         else:
             context.load_default_certs()
 
     def _load_key(self, context: ssl.SSLContext) -> None:
         if self.key_pem:
-            with _naming("ssl.keystore.key and ssl.keystore.certificate.chain", "a private key and its certificates"):
-                text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
-                with _as_file(text) as path:
-                    context.load_cert_chain(path, password=self._password)
+            place = "ssl.keystore.key and ssl.keystore.certificate.chain"
+            text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
+            with self._naming_key(place, "a private key and its certificates", text), _as_file(text) as path:
+                context.load_cert_chain(path, password=self._password)
+        elif self.key_file and self.key_type != _PEM:
+            place = f"ssl.keystore.location={self.key_file}"
+            store = read_store(self.key_file, self.store_password, "keystore")
+            if not (store.key and store.chain):
+                missing = "certificate for its private key" if store.key else "private key"
+                raise ConfigError(f"{place}: the store contains no {missing}: export key and certificate into it")
+            text = f"{store.key.reveal()}\n{store.chain}"
+            with _naming(place, "a private key and its certificates"), _as_file(text) as path:
+                context.load_cert_chain(path)
         elif self.key_file:
+            place = f"ssl.keystore.location={self.key_file}"
             expected = "a PEM file with the private key and its certificates, and ssl.key.password if it is encrypted"
-            with _naming(f"ssl.keystore.location={self.key_file}", expected):
+            with _naming(place, expected):
+                text = Path(self.key_file).read_text("latin-1")
+            with self._naming_key(place, expected, text):
                 context.load_cert_chain(self.key_file, password=self._password)
+
+    @contextmanager
+    def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
+        """Convert errors while a key in PEM is loaded. `text` is searched for the reason, and is never shown."""
+        with _naming(place, expected):
+            try:
+                yield
+            except ssl.SSLError as error:
+                if "PRIVATE KEY-----" not in text:
+                    raise ValueError("there is no private key in PEM") from None
+                if "-----BEGIN CERTIFICATE-----" not in text:
+                    raise ValueError("there is no certificate in PEM") from None
+                if "ENCRYPTED" in text and not self.key_password:
+                    raise ValueError("the private key is encrypted, and ssl.key.password is missing") from None
+                if "ENCRYPTED" in text and error.reason != "KEY_VALUES_MISMATCH":
+                    raise ValueError("ssl.key.password is wrong, or the private key is damaged") from None
+                raise
 
     def _password(self) -> str:
         """Return the password of the key.
@@ -118,8 +165,11 @@ class Tls:
 
 def tls_from_properties(properties: Mapping[str, str]) -> Tls:
     """Read the `ssl.*` properties. Raises ConfigError if something is not supported or inconsistent."""
-    _check_type(properties, "truststore", ("location", "certificates"), _CONVERT_TRUST)
-    _check_type(properties, "keystore", ("location", "key", "certificate.chain"), _CONVERT_KEY)
+    trust_type = _store_type(properties, "truststore", ("location", "certificates"))
+    key_type = _store_type(properties, "keystore", ("location", "key", "certificate.chain"))
+    store_password = Secret(properties.get("ssl.keystore.password", ""))
+    if properties.get("ssl.keystore.location") and key_type != _PEM and not store_password:
+        raise ConfigError("ssl.keystore.password is missing: set it to the password of the key store")
     key, chain = properties.get("ssl.keystore.key", ""), properties.get("ssl.keystore.certificate.chain", "")
     if bool(key) != bool(chain):
         raise ConfigError("ssl.keystore.key and ssl.keystore.certificate.chain belong together: set both or neither")
@@ -127,7 +177,11 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
     return Tls(
         trust_file=properties.get("ssl.truststore.location", ""),
         trust_pem=properties.get("ssl.truststore.certificates", ""),
+        trust_type=trust_type,
+        trust_password=Secret(properties.get("ssl.truststore.password", "")),
         key_file=properties.get("ssl.keystore.location", ""),
+        key_type=key_type,
+        store_password=store_password,
         key_pem=Secret(key),
         chain_pem=chain,
         key_password=Secret(properties.get("ssl.key.password", "")),
@@ -137,20 +191,31 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
     )
 
 
-def _check_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...], convert: str) -> None:
+def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
+    """Return the type of a store in capital letters. `PEM` is returned if no property names a store.
+
+    Args:
+        store: `keystore` or `truststore`.
+        sources: last parts of the names of the properties that contain the store or name its file.
+    """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
-        return
+        return _PEM
     type_key = f"ssl.{store}.type"
     kind = properties.get(type_key, "").strip() or "JKS"
-    if kind.upper() != "PEM":
-        default = "" if properties.get(type_key) else " (Kafka's default)"
+    if kind.upper() not in _STORE_TYPES:
         raise ConfigError(
-            f"{type_key}={kind}{default} is not supported yet; use PEM: convert the store ({convert}), then set "
-            f"{type_key}=PEM and ssl.{store}.location to the new file"
+            f"{type_key}={kind} is not supported; convert the store: keytool -importkeystore -srckeystore FILE "
+            f"-srcstoretype {kind} -destkeystore new.p12 -deststoretype PKCS12, then set {type_key}=PKCS12 and "
+            f"ssl.{store}.location to the new file"
         )
-    if len(given) > 1 and given[0].endswith("location"):
+    if not given[0].endswith("location"):
+        if kind.upper() != _PEM:
+            default = "" if properties.get(type_key) else ", because Kafka's default is JKS"
+            raise ConfigError(f"{given[0]} contains PEM: set {type_key}=PEM{default}")
+    elif len(given) > 1:
         raise ConfigError(f"{given[0]} and {given[1]} cannot be set together: remove one of them")
+    return kind.upper()
 
 
 def _verify_hostname(algorithm: str) -> bool:

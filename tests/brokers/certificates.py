@@ -1,4 +1,4 @@
-"""Create a certificate authority, and certificates of a server and a client, for TLS listeners."""
+"""Create a certificate authority, certificates of a server and a client for TLS listeners, and Java stores."""
 
 from __future__ import annotations
 
@@ -66,6 +66,53 @@ def make_certificates(folder: Path) -> Certificates:
     return Certificates(
         authority, folder / "server.pem", folder / "client.pem", folder / "client.key", folder / "client.crt"
     )
+
+
+def make_stores(certificates: Certificates, password: str) -> None:
+    """Create Java stores in the folder of the certificates, all with the same password.
+
+    ================  ==========================================================================
+    `client.p12`      PKCS#12 with the client's key and certificates, from openssl
+    `only-key.p12`    the same without the certificate of the authority
+    `trust.p12`       PKCS#12 with the certificate of the authority as trusted, from keytool
+    `client.jks`      JKS with the contents of `client.p12`, from keytool
+    ================  ==========================================================================
+    """
+    folder = certificates.authority.parent
+    export = ("pkcs12", "-export", "-in", certificates.client, "-passout", f"pass:{password}")
+    _openssl(*export, "-certfile", certificates.authority, "-out", folder / "client.p12")
+    _openssl(*export, "-out", folder / "only-key.p12")
+    passwords = ("-deststorepass", password, "-noprompt")
+    _keytool(
+        "-importcert",
+        "-storetype",
+        "PKCS12",
+        "-keystore",
+        folder / "trust.p12",
+        "-storepass",
+        password,
+        "-file",
+        certificates.authority,
+        "-alias",
+        "ca",
+        "-noprompt",
+    )
+    _keytool(
+        "-importkeystore",
+        "-srckeystore",
+        folder / "client.p12",
+        "-srcstorepass",
+        password,
+        "-destkeystore",
+        folder / "client.jks",
+        "-deststoretype",
+        "JKS",
+        *passwords,
+    )
+
+
+def _keytool(*arguments: str | Path) -> None:
+    subprocess.run(["keytool", *arguments], check=True, capture_output=True)
 
 
 def _openssl(*arguments: str | Path) -> None:

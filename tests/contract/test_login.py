@@ -13,6 +13,7 @@ from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.protocol.messages.groups import LIST_GROUPS
+from tests.brokers.certificates import make_stores
 from tests.brokers.secure import MECHANISMS, PASSWORDS
 
 if TYPE_CHECKING:
@@ -59,6 +60,21 @@ async def test_a_user_can_log_in_with_each_mechanism(secure_broker: Secure, mech
 @pytest.mark.broker
 async def test_a_client_can_log_in_with_a_certificate_in_a_key_store(secure_broker: Secure) -> None:
     assert "team-b-app" in await log_in(secure_broker.tls, secure_broker.tls_config())
+
+
+@pytest.mark.broker
+async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure) -> None:
+    make_stores(secure_broker.certificates, "st0re-S3cret")
+    folder = secure_broker.certificates.authority.parent
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.truststore.location": str(folder / "trust.p12"),
+        "ssl.truststore.password": "st0re-S3cret",
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(folder / "client.p12"),
+        "ssl.keystore.password": "st0re-S3cret",
+    }
+    assert "team-b-app" in await log_in(secure_broker.tls, properties)
 
 
 @pytest.mark.broker

@@ -117,7 +117,7 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
 
 def test_importing_a_package_loads_no_extra_but_pyspark_in_the_pipeline() -> None:
     """kgtui without its extras must run on hosts without Arrow, Delta and Spark."""
-    extras = {"deltalake", "pandas", "pyarrow", "pyspark"}
+    extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package
 

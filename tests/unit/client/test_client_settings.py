@@ -80,16 +80,16 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
         (SASL | {"sasl.jaas.config": PLAIN.replace("password", "pass")}, "sasl.jaas.config: password is missing"),
         (SASL | {"sasl.jaas.config": SCRAM[:-1] + ' tokenauth="true";'}, "tokenauth (delegation tokens)"),
         (
-            {"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"},
-            "ssl.truststore.type=JKS (Kafka's default) is not supported yet; use PEM: convert the store (keytool",
-        ),
-        (
-            {"security.protocol": "SSL", "ssl.truststore.type": "PKCS12", "ssl.truststore.location": "/t.p12"},
-            "ssl.truststore.type=PKCS12 is not supported yet",
+            {"security.protocol": "SSL", "ssl.truststore.type": "BKS", "ssl.truststore.location": "/t.bks"},
+            "ssl.truststore.type=BKS is not supported; convert the store: keytool -importkeystore -srckeystore FILE",
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.type": "JKS", "ssl.keystore.location": "/k.jks"},
-            "ssl.keystore.type=JKS is not supported yet; use PEM: convert the store (keytool -importkeystore",
+            "ssl.keystore.password is missing: set it to the password of the key store",
+        ),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.certificates": "c"},
+            "ssl.truststore.certificates contains PEM: set ssl.truststore.type=PEM, because Kafka's default is JKS",
         ),
         (
             {"security.protocol": "SSL", "ssl.keystore.type": "PEM", "ssl.keystore.key": "k"},
@@ -292,9 +292,26 @@ def test_the_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tl
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("password", ["", "wrong"])
-def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Path, password: str) -> None:
+@pytest.mark.parametrize(
+    ("password", "says"),
+    [("", "the private key is encrypted, and ssl.key.password is missing"), ("n0t-This", "ssl.key.password is wrong")],
+)
+def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Path, password: str, says: str) -> None:
     """Without a password from kgtui, OpenSSL would ask for it on the terminal, in the middle of the terminal UI."""
-    tls = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
-    with pytest.raises(ConfigError, match=r"expected a PEM file .* and ssl\.key\.password if it is encrypted"):
-        tls.context("x")
+    in_file = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
+    in_text = Tls(
+        key_pem=Secret((pem / "locked.pem").read_text()),
+        chain_pem=(pem / "cert.pem").read_text(),
+        key_password=Secret(password),
+    )
+    for tls in (in_file, in_text):
+        with pytest.raises(ConfigError) as caught:
+            tls.context("x")
+        assert says in str(caught.value)
+        assert "n0t-This" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(("file", "missing"), [("cert.pem", "private key"), ("key.pem", "certificate")])
+def test_the_error_says_what_is_missing_in_a_pem_key_store(pem: Path, file: str, missing: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{file}: there is no {missing} in PEM; expected a PEM file"):
+        Tls(key_file=str(pem / file)).context("x")
