@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kgtui.commands.printing import notify
 from kgtui.errors import UsageError
 from kgtui.model.answer import Coverage
-from kgtui.model.command_line import quote
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 if TYPE_CHECKING:
@@ -119,6 +118,8 @@ def notify_missing(
 
 def as_options(words: Sequence[str]) -> str:
     """Return the words as values of the option `--group`, quoted for a shell."""
+    from kgtui.model.command_line import quote
+
     return " ".join(f"--group {quote(word)}" for word in words)
 
 

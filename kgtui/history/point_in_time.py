@@ -116,7 +116,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → row of table `partitions` from column `kind` on, for all partitions of a group."""
+        """Return the rows of table `partitions` of a group by partition, without the columns before `kind`."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:

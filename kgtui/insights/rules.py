@@ -198,7 +198,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
         rate = max(row["per_hour"] or row["rebalances"] for row in hours)
         held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
         cost = f"; {duration(held_up)} were spent rebalancing" if held_up >= 1 else ""
-        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}, and has stopped since"
+        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}; that is over now"
         columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
         found.append(
             Finding(

@@ -125,7 +125,10 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None if the statistics of column `group` are incomplete."""
+    """Return the blocks of a file: row groups in sequence, joined where their ranges of column `group` overlap.
+
+    Returns None if a row group has no statistics of this column.
+    """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):

@@ -61,19 +61,20 @@ class GroupDescription:
     Attributes:
         group: group id.
         type: the group type. The describe RPC of this type returned the description.
-        protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`, ``).
+        protocol: protocol type (`consumer`, `connect`, `sr`, `share`, `streams`); empty for a simple group.
         state: state in Kafka's spelling.
         coordinator: node id of the broker that responded.
         assignor: name of the assignor; for a classic group, name of the protocol. None if the broker did not report it.
         group_epoch: group epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: None if the broker withheld them.
+        members: the members; None if the broker withheld them, because the user may not describe their topics.
         operations: the operations that kgtui's user may perform on the group (names of Kafka's AclOperation); None if
             the broker did not report them. A broker without an authorizer reports every operation that its release
             knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS
             (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
-        topology_status: state of the topology description of a streams group, from Kafka 4.4 on; otherwise None.
+        topology_status: whether the broker has stored the topology that the clients of a streams group send: `available`,
+            `not stored` or `error`; None before Kafka 4.4 and for other types.
         source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
         authoritative: whether `state` can be trusted. It cannot if the RPC does not distinguish group types:
             DescribeGroups before v6 returns `Dead` for a group that does not exist or has another type.

@@ -16,7 +16,6 @@ from kgtui.model.fields.group_fields import (
     WIDE_LIST_COLUMNS,
     GroupColumns,
 )
-from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import marks
 from kgtui.output.table import Column, columns_of, table
 
@@ -112,6 +111,8 @@ def _data(groups: GroupList) -> list[Sequence[Any]]:
     for row, group in enumerate(groups.ids) if faults and groups.lag else ():
         if group in faults and data[LAG][row] is None and not _has_partitions(snapshot, group):
             data[LAG_UNKNOWN][row] = None
+    if groups.earlier:
+        from kgtui.model.rfc3339 import rfc3339
     for row, group in enumerate(groups.ids) if groups.earlier else ():
         if group in groups.earlier:
             data[READ_AT][row] = rfc3339(groups.earlier[group])

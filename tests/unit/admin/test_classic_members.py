@@ -51,7 +51,7 @@ def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, 
 # Tests of consumers.
 
 
-def test_consumer_members_have_topics_rack_and_partitions() -> None:
+def test_members_with_protocol_type_consumer_have_topics_rack_and_partitions() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(3, ("b", "a"), rack="r1"))
     assigned = consumer.encode_assignment([("b", (2, 0)), ("a", (1,)), ("b", (1,))])
     (member,) = classic("consumer", (metadata, assigned))
