@@ -73,7 +73,7 @@ class GroupDescription:
             knows: READ, DELETE and DESCRIBE on 3.9.2 (bits 328), from 4.0 on also DESCRIBE_CONFIGS and ALTER_CONFIGS
             (bits 3400, observed on 4.1.2 and 4.3.1).
         topology: the topology of a streams group; None for other types.
-        topology_status: whether the broker has stored the topology that the clients of a streams group send: `available`,
+        topology_status: whether the broker has the topology that the clients of a streams group send: `available`,
             `not stored` or `error`; None before Kafka 4.4 and for other types.
         source: the RPC that described the group, with its version: `ConsumerGroupDescribe v1`.
         authoritative: whether `state` can be trusted. It cannot if the RPC does not distinguish group types:
