@@ -51,7 +51,8 @@ _DEFAULTS = {
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
-    "config.providers": "write ${VAR} for an environment variable, or file:PATH for a file's content, as the value",
+    "config.providers": "set config.providers to the names of the providers, in a file for --command-config or in a "
+    "table of config.toml",
     "sasl.client.callback.handler.class": "put user name and password into sasl.jaas.config, because "
     "kgtui cannot run Java classes",
     "sasl.login.callback.handler.class": "put user name and password into sasl.jaas.config, because "

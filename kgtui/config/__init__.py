@@ -28,6 +28,7 @@ A command-line flag takes precedence over an environment variable (`KGTUI_BOOTST
 `KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`, `KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), and an
 environment variable over the file. In the values of Java properties, `${NAME}` stands for an environment variable, and
 `file:PATH` stands for the content of a file. `file:PATH` must be the whole value, or an option in `sasl.jaas.config`.
+Properties that declare `config.providers` use the references of Kafka's config providers instead.
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.
@@ -37,6 +38,7 @@ file is read.
 | `settings` | reads `config.toml`, and rejects unknown keys and invalid values |
 | `target` | chooses the cluster, and checks bootstrap addresses |
 | `properties` | reads Java properties files, and resolves `${NAME}` and `file:PATH` |
+| `config_providers` | resolves references to Kafka's config providers, such as `${file:PATH:KEY}` |
 | `state_folder` | the folder of backups, audit log, recordings, exports and logs |
 | `crash` | writes crash reports, without values of variables |
 """

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgtui.config.config_providers import declares_providers, resolved
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return the properties. References in their values are replaced with the texts to which they refer.
 
-    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file.
+    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file. If the properties declare
+    `config.providers`, only references to these providers are replaced, as in Kafka.
 
     Args:
         properties: the properties with references.
@@ -81,8 +83,10 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
         folder: folder for relative paths.
 
     Raises:
-        ConfigError: a variable or a file does not exist.
+        ConfigError: a variable or a file does not exist, or kgtui does not have a provider.
     """
+    if declares_providers(properties):
+        return Properties(resolved(properties, where, folder))
     filled = Properties()
     for key, value in properties.items():
         place = f"{where}: {key}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from kgtui.client.client_settings import from_properties
 from kgtui.client.properties import parse_jaas
+from kgtui.config.properties import filled_in
 from kgtui.errors import ConfigError
 from tests import jars
 
@@ -30,13 +32,25 @@ public class Ask {
         return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
     }
 
+    static String decoded(String line) {
+        return new String(Base64.getDecoder().decode(line), StandardCharsets.UTF_8);
+    }
+
     public static void main(String[] lines) {
         var names = new TreeSet<String>(AdminClientConfig.configNames());
         names.addAll(ConsumerConfig.configNames());
         names.addAll(ProducerConfig.configNames());
         for (String name : names) System.out.println("name " + name);
         for (String line : lines) {
-            String text = new String(Base64.getDecoder().decode(line), StandardCharsets.UTF_8);
+            if (line.startsWith("@")) {
+                var properties = new HashMap<String, Object>();
+                for (String property : decoded(line.substring(1)).split("\n"))
+                    properties.put(property.split("=", 2)[0], property.split("=", 2)[1]);
+                String clientId = new AdminClientConfig(properties).getString("client.id");
+                System.out.println("reference " + line + " " + b64(clientId));
+                continue;
+            }
+            String text = decoded(line);
             StringBuilder out = new StringBuilder("jaas " + line);
             try {
                 var entry = JaasContext.loadClientContext(Map.of("sasl.jaas.config", new Password(text)))
@@ -74,6 +88,40 @@ LINES = [
     'a.A required x="1"; b.B required y="2";',
 ]
 
+REFERENCES = [
+    "${file:FOLDER/s.properties:pass.word} ${file:FOLDER/s.properties:latin}",
+    "${env:KGTUI_TEST_PASS}${env:KGTUI_TEST_PASS}",
+    "${dir:FOLDER:word}",
+    "${vault:a:b} ${KGTUI_TEST_PASS} $x ${a} file:FOLDER/word",
+    "a${env:KGTUI_TEST_PASS",
+]
+
+
+def with_providers(text: str, folder: Path) -> dict[str, str]:
+    """Return properties that declare Kafka's config providers, with a client id that may contain references."""
+    package = "org.apache.kafka.common.config.provider"
+    return {
+        "bootstrap.servers": "localhost:1",
+        "config.providers": "file,env,dir",
+        "config.providers.file.class": f"{package}.FileConfigProvider",
+        "config.providers.env.class": f"{package}.EnvVarConfigProvider",
+        "config.providers.dir.class": f"{package}.DirectoryConfigProvider",
+        "client.id": text.replace("FOLDER", str(folder)),
+    }
+
+
+def java_argument(properties: dict[str, str]) -> str:
+    return "@" + encoded("\n".join(f"{key}={text}" for key, text in properties.items()))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files to which `REFERENCES` refer."""
+    folder: Path = tmp_path_factory.mktemp("providers")
+    (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
+    (folder / "word").write_text("with newline\n")
+    return folder
+
 
 def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
@@ -84,12 +132,14 @@ def decoded(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def kafka_says(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+def kafka_says(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> list[list[str]]:
     """Run the Java program `PROGRAM`, which calls Kafka's own classes; return the words of each line that it prints."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = ["java", "-cp", jars.classpath("4.3.1"), str(source), *map(encoded, LINES)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    command += [java_argument(with_providers(text, folder)) for text in REFERENCES]
+    environment = {**os.environ, "KGTUI_TEST_PASS": "hunter2"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env=environment)
     return [line.split(" ") for line in done.stdout.splitlines()]
 
 
@@ -131,3 +181,13 @@ def test_kgtui_parses_jaas_configurations_as_kafka_does(kafka_says: list[list[st
         f"{encoded(name)}={encoded(str.__str__(value.reveal()))}" for name, value in sorted(ours.options.items())
     ]
     assert ["ok", encoded(ours.name), *options] == theirs
+
+
+@pytest.mark.parametrize("text", REFERENCES)
+def test_kgtui_resolves_references_to_config_providers_as_kafka_does(
+    kafka_says: list[list[str]], folder: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTUI_TEST_PASS", "hunter2")
+    properties = with_providers(text, folder)
+    (theirs,) = [words[2] for words in kafka_says if words[:2] == ["reference", java_argument(properties)]]
+    assert filled_in(properties, "x", folder)["client.id"] == decoded(theirs)

@@ -113,8 +113,8 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
         ({"ssl.engine.factory.class": "x.Y"}, "ssl.engine.factory.class is not supported yet: use ssl.truststore"),
         ({"sasl.login.callback.handler.class": "x.Y"}, "sasl.login.callback.handler.class is not supported yet"),
         ({"security.providers": "x.Y"}, "security.providers is not supported yet"),
-        ({"config.providers": "file"}, "config.providers is not supported yet: write ${VAR}"),
-        ({"config.providers.file.class": "x.Y"}, "config.providers.file.class is not supported yet: write ${VAR}"),
+        ({"config.providers": "file"}, "config.providers is not supported yet: set config.providers"),
+        ({"config.providers.file.class": "x.Y"}, "config.providers.file.class is not supported yet: set"),
         (
             {"bootstrap.controllers": "c:9093"},
             "bootstrap.controllers is not supported yet: kgtui does not connect to controllers",
