@@ -26,7 +26,6 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# The frame rate is set before Textual is imported, because Textual reads it during the import. A key that is pressed
-# just after a poll was drawn waits for nearly two frames: 33 ms at Textual's default of 60 frames per second, but only
-# 8 ms at 250.
+# Textual reads this variable while it is imported, so it must be set before that. A key that is pressed just after a
+# poll was drawn waits for nearly two frames: 33 ms at Textual's default of 60 frames per second, but only 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

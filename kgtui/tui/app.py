@@ -99,7 +99,7 @@ class KgtuiApp(CrashReportingApp):
         configured = self.session.theme or themes.DEFAULT
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
-    # Methods that start and end the app
+    # Methods that start and stop the app
 
     def on_load(self) -> None:
         """Apply the settings for times, and for ASCII or Unicode symbols, before anything is drawn."""
@@ -134,8 +134,8 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The monitor runs in a worker of the app and not of a screen, because Textual cancels the workers of a screen
-        # when the screen is removed.
+        # The monitor runs in a worker of the app and not of the screen, because Textual cancels a screen's workers when
+        # it removes the screen.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -150,12 +150,12 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # These errors are ignored, because some tests run the app in another thread, and Python allows signal
-            # handlers only in the main thread.
+            # Some tests run the app outside the main thread, where Python does not allow signal handlers. The errors
+            # that `add_signal_handler` raises there are ignored.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
-            # The event mask is 0, so that poll() reports only a closed terminal and errors.
+            # With the event mask 0, `poll()` does not report input on stdin, but only errors and a closed terminal.
             self._terminal_poll.register(sys.stdin.fileno(), 0)
             self.set_interval(TERMINAL_CHECK_INTERVAL, self._check_terminal)
 
@@ -182,7 +182,7 @@ class KgtuiApp(CrashReportingApp):
         """The folder in which crash reports are written."""
         return self.session.state_folder.crashes
 
-    # Methods that handle keys which work on every screen
+    # Methods that handle the keys that work on every screen
 
     async def on_event(self, event: events.Event) -> None:
         """Pass keys to `KeyOrder`, so that each key is handled completely before the next one."""
@@ -193,8 +193,8 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action that works on every screen (`Action.everywhere`)."""
-        # The current screen may be of any class. The functions of these actions call only methods that every Textual
-        # screen has, so that the cast is safe.
+        # The current screen may be of any class. The cast is safe nevertheless, because actions that work on every
+        # screen call only methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -244,8 +244,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # A worker switches the cluster, because the dialog must first be removed from the screen stack, and because
-            # closing the old cluster may take long.
+            # The cluster is switched in a worker, because the dialog must first be removed from the screen stack, and
+            # because closing the connections to the old cluster may take long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

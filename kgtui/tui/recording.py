@@ -173,7 +173,7 @@ def lake_of(session: Session) -> LakeChoice:
         return LakeChoice(session.lake, "the open recording")
     if session.recording is not None:
         return LakeChoice(session.recording.path, "being recorded now")
-    # `kgtui.lake` is imported here and not at startup, because the first frame does not need it.
+    # `kgtui.lake` is imported here and not at startup, because the first frame of the terminal UI does not need it.
     from kgtui.lake.folder import LAKE_VARIABLE
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()

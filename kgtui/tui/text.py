@@ -69,7 +69,7 @@ _STATE_MARKS = {
     states.NOT_READY: "not_ready",
 } | dict.fromkeys(states.REBALANCING, "rebalancing")
 
-# State → color role of the state. A color role is a theme variable such as `$kg-ok`, written without the `$`.
+# Group state → color role, which is the name of a theme variable without its `$` (`kg-ok` for `$kg-ok`)
 _STATE_ROLES = {
     states.STABLE: "kg-ok",
     states.EMPTY: "kg-muted",
@@ -119,7 +119,7 @@ def marks() -> Marks:
     return display_settings().marks
 
 
-# Functions that make text from a cluster safe for the terminal
+# Functions that make text from a Kafka cluster safe for the terminal
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
@@ -199,7 +199,8 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop combining marks at the start. Their letter was cut off, and without it they would be drawn over the ellipsis.
+    # If the cut separated a letter from its combining marks, drop the marks as well. Otherwise, the terminal would draw
+    # them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]

@@ -113,7 +113,8 @@ class ClusterDialog(ModalScreen["Session | None"]):
     def on_resize(self) -> None:
         """Compute the columns for the new width."""
         if self._session.clusters:
-            # Called after the layout, because Textual ignores layout requests that are made during a layout.
+            # Writing the rows requests a layout. Textual ignores layout requests during a layout, so the rows are
+            # written after it.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:

@@ -156,7 +156,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return (Cell(f"Delete {len(self.groups):,} groups?", ERROR),)
         return Cell("Delete group ", ERROR), Cell(fit_text(self.groups[0], 90, cut="middle")), Cell(" ?", ERROR)
 
-    # Methods that make the plan and show it
+    # Methods that make the plan of the delete and show it
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _make_plan(self) -> None:
@@ -183,8 +183,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         self._challenge = challenge([line.group for line in allowed], irreversible=message.plan.irreversible)
         question = f"To confirm, type {self._challenge.what}:\n"
-        # The text that the user must type is printable ASCII. It is not escaped, because escaping would double its
-        # backslashes, and the user would then type a different text.
+        # `asked` is the text that the user must type. It is printable ASCII, so it is not escaped: escaping would
+        # double its backslashes, and the user would type them twice.
         self.query_one("#question", Static).update(Content.assemble(question, (self._challenge.asked, "bold")))
         self.query_one("#second-word", Input).placeholder = f"type {self._challenge.second_word} here as well"
         self.set_class(self._challenge.second_word is not None, "-irreversible")
@@ -208,7 +208,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.deleting = False
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
-    # Methods that check what the user types to confirm
+    # Methods that check the text that the user types to confirm the delete
 
     def on_key(self, event: events.Key) -> None:
         """Put typed characters into the text field even if a button has the focus. At first, Cancel has it."""
@@ -244,7 +244,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
 
-    # Methods that execute the plan and show the results
+    # Methods that execute the plan of the delete and show the results
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:
@@ -275,8 +275,8 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # Dismiss this dialog only after the result dialog is removed, because Textual can dismiss only the top
-            # screen.
+            # This dialog is dismissed only after the result dialog has been removed from the screen stack, because
+            # Textual can dismiss only the top screen.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)

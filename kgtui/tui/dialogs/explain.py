@@ -107,7 +107,8 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
+        # after it.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

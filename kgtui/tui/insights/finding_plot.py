@@ -93,7 +93,8 @@ class FindingPlot(TextLines):
         self._update()
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Updating the plot requests a layout. Textual ignores layout requests during a layout, so the plot is updated
+        # after it.
         self.call_after_refresh(self._update)
 
     @property

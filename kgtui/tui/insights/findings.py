@@ -83,7 +83,7 @@ def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[s
     return bool(groups) and all(group in marked for group in groups)
 
 
-# Columns of the table of findings
+# Columns of the table of findings, and functions that compute their cells
 
 
 def _lasted(row: FindingRow) -> str | None:

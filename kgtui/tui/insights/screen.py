@@ -74,7 +74,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # Called after the layout, because the widget has its new height only then.
+        # The text is cut to the height of the widget, and the new height is known only after the layout.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -106,8 +106,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual draw the background as one plain color, which is fast. The user does not see it, because the
-    # box covers the whole screen.
+    # BLANK makes Textual draw the background of the screen as one plain color, which is fast. The user does not see
+    # this background, because the box covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -196,7 +196,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             return named
         return next((group for group in groups if group in existing), next(iter(groups), None))
 
-    # Methods that read the tables of the lake
+    # Methods that read the gold tables of the lake and show the findings
 
     def on_mount(self) -> None:
         """Read the tables in a thread."""
@@ -252,7 +252,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"
         self._show_current()
 
-    # Methods that show the finding under the cursor
+    # Methods that show the details of the finding under the cursor
 
     @on(LineTable.CursorMoved)
     def _cursor_moved(self) -> None:
@@ -285,7 +285,8 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Setting heights requests a layout. Textual ignores layout requests during a layout, so the heights are set
+        # after it.
         self.call_after_refresh(self._divide_height)
 
     def _divide_height(self) -> None:
@@ -299,7 +300,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         evidence.styles.height = plot.styles.height if low else min(height // 5, 14)
         self._show_current()
 
-    # Methods that run when a key is pressed
+    # Methods that Textual calls when a key of the Insights screen is pressed
 
     def action_back(self) -> None:
         """Return from the evidence to the findings, or close the screen."""

@@ -178,7 +178,8 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
-            # Called after the layout, because Textual ignores layout requests that are made during a layout.
+            # Drawing the grid requests a layout. Textual ignores layout requests during a layout, so the grid is drawn
+            # after it.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:

@@ -69,7 +69,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # The width of a hidden widget is 0, so its lines are wrapped to the parent's width. Wrapping them after the
+        # A hidden widget has width 0, so its text is wrapped to the width of its parent. Wrapping the text after the
         # widget has been shown would need a second layout.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
@@ -79,7 +79,8 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
+        # after it.
         self.call_after_refresh(self.write)
 
 
@@ -196,7 +197,8 @@ class Pane(Vertical):
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            return  # While the app exits, the pane may be mounted without the child widgets that are updated here.
+            # While the app exits, Textual may mount the pane without its child widgets, which the code below needs.
+            return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
             self._show_notices([])
@@ -218,7 +220,8 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without a description, Textual would build one from the `repr` of all arguments. This takes long for a snapshot.
+    # Without `description`, Textual would build a description of the worker from the `repr` of all arguments, which
+    # takes long for a snapshot.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)

@@ -124,7 +124,8 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Each snapshot redraws the pane, because new lag samples or another replay position may come with it.
+        # The pane is redrawn for each new snapshot, because new lag samples or another replay position may come with
+        # it.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
@@ -156,7 +157,8 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Updating the plots requests a layout. Textual ignores layout requests during a layout, so the plots are
+        # updated after it.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:

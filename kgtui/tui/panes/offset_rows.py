@@ -193,7 +193,8 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # An `OffsetRow` has every attribute of a `PartitionRow`, so it is used as one instead of creating a second object.
+    # `row` is returned as it is, because an `OffsetRow` has every attribute of a `PartitionRow`. This saves a second
+    # object per partition.
     return None if row.lag is None else cast("PartitionRow", row)
 
 

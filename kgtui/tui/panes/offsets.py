@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Id of a column → whether its largest value comes first when the user sorts by it. Other columns are sorted from the
-# smallest value. This includes `lead`, the distance of the committed offset from the log start, because the partitions
-# with the smallest lead may soon lose records.
+# Column id → whether sorting by this column puts the largest value first. Columns that are not listed are sorted from
+# the smallest value. One of them is `lead`, the distance of the committed offset from the log start, because partitions
+# with a small lead may soon lose unread records.
 _DESCENDING = {"lag": True, "note": True}
 
 

@@ -89,7 +89,7 @@ class OverviewPane(Pane):
         return self.text
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Every snapshot redraws the pane, because the pane contains ages, such as `for 12 s`.
+        # The pane is redrawn for each new snapshot, because it contains ages, such as `for 12 s`.
         return (snapshot,)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
@@ -107,7 +107,7 @@ class OverviewPane(Pane):
         return self._summed if reading.value is self._summed[0] else (reading.value, summarize_offsets(reading.value))
 
     def _show_notices(self, lines: list[PaneLine]) -> None:
-        # This pane draws its notice as part of its text. A `Notice` widget would appear above the text and cause a new
+        # The overview shows notices as lines of its own text. A separate `Notice` widget above the text would cause a
         # layout whenever the cursor moves to a group whose requests failed.
         self._notice_lines = lines
 
@@ -131,7 +131,8 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
+        # after it.
         self.call_after_refresh(self._write, fresh=False)
 
 
@@ -156,7 +157,7 @@ def overview_sections(
         series: lag samples of all groups. The trend is computed from them until the snapshot contains a trend.
         placeholder: text that is shown until the group has been described.
     """
-    # Imported inside the function, so that the first frame does not wait for the import.
+    # These functions are imported here and not at startup, because the first frame does not need them.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields
 
     samples = series.get(group) if series is not None else None

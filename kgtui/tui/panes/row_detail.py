@@ -70,7 +70,8 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Called after the layout, because Textual ignores layout requests that are made during a layout.
+        # Updating the detail area requests a layout. Textual ignores layout requests during a layout, so the area is
+        # updated after it.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)
@@ -82,5 +83,6 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # The text is wrapped to the width of this widget, because the detail area has no width before it is shown.
+            # The text is wrapped to the width of the parent widget (`self`), because the detail area has no width
+            # before it is shown.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -68,8 +68,8 @@ def plot_lines(
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # The plot of members and the time axis take one line each, and so do the plots of states and changes if they are
-    # drawn.
+    # `free_lines` remain for the plots of lag and rates. The plot of members and the time axis take one line each, and
+    # so do the plots of states and changes if they are drawn.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -173,7 +173,7 @@ def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
     rows = spark_rows(resample(timeline, timeline.lag, plot_width, "largest"), high, largest(timeline.lag) or 0.0)
     plots = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
     flows = _drawn_flows(timeline, plot_width)
-    # Both plots have the same scale, so that the rates of records written and read can be compared.
+    # The plots of the write rate and of the read rate have the same scale, so that the user can compare the rates.
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
         plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
@@ -215,7 +215,8 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # The state Stable is drawn as a line, because a row of its check marks would be hard to read.
+    # Time in state Stable is drawn as a line, because a row of check marks (the symbol of Stable) would be hard to
+    # read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 

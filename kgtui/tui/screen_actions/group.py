@@ -25,7 +25,8 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        return None  # Marked groups are not checked here, because the dialog shows which of them cannot be deleted.
+        # Marked groups are not checked here, because the delete dialog shows which of them cannot be deleted.
+        return None
     if context.group is None:
         return needs_group(context)
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)

@@ -31,7 +31,8 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 def _show_recording(screen: ClusterScreen) -> None:
     """Show in the header that a recording began or ended."""
-    if screen.query("GroupTree"):  # While the screen is being removed, it has no tree, header or footer.
+    # While Textual removes the screen, the screen has no tree, header or footer, so there is nothing to draw.
+    if screen.query("GroupTree"):
         screen.draw_bars()
 
 
@@ -51,8 +52,8 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # The main screen opens the help screen. This module cannot import the help screen, because the help screen imports
-    # the table of actions, and the table imports this module.
+    # This message makes the main screen open the help screen. This module cannot import the help screen, because the
+    # help screen imports the table of actions, and that table imports this module.
     screen.post_message(HelpRequested())
 
 

@@ -69,7 +69,7 @@ def _return_to_live(screen: ClusterScreen) -> None:
     screen.post_message(LiveRequested())
 
 
-# Functions that go to another time of a recording
+# Functions that show another time of the recording
 
 
 def _earlier(screen: ClusterScreen) -> None:
@@ -135,7 +135,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
         screen.draw_bars()
 
 
-# Functions that play a recording
+# Functions that play the recording
 
 
 def toggle_play(screen: ClusterScreen) -> None:
@@ -179,7 +179,7 @@ def change_speed(screen: ClusterScreen, step: int) -> None:
     screen.toast(f"playing speed: {playback.speed:,} times real time")
 
 
-# Functions that compare two times of a recording
+# Functions that compare two times of the recording
 
 
 def _remember_time(screen: ClusterScreen) -> None:
@@ -211,7 +211,7 @@ def _compare(screen: ClusterScreen) -> None:
     screen.run_worker(run(), group="replay", exclusive=True, description="compare")
 
 
-# Functions that return why an action is unavailable
+# Functions that return why an action is unavailable, or None if it is available
 
 
 def _needs_recording(context: ActionContext) -> str | None:

@@ -90,7 +90,7 @@ class Playback:
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded, without key bindings; `MainScreen` adds them."""
 
-    # BLANK makes Textual draw each line of the background as blanks. Without BLANK, Textual would render the whole
+    # With BLANK, Textual draws the background of the screen as blank lines. Otherwise, Textual would render the whole
     # screen widget for each changed line.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
@@ -123,8 +123,8 @@ class ClusterScreen(Screen[None]):
             like: another screen, from which grouping and sorting are copied. If `session` is a recording that was
                 opened over a live screen, the cursor and the pane in front are copied too.
         """
-        # The CSS class "-bare" is set here and not at the first snapshot, because each change of a CSS class makes
-        # Textual recompute all styles.
+        # The CSS class "-bare" (no groups to show) is set before the screen is mounted and not at the first snapshot,
+        # because each later change of a CSS class makes Textual recompute all styles.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -177,7 +177,8 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        self._like = None  # Release the copied screen, so that the memory of its groups can be freed.
+        # Release the tree model of the other screen, so that the memory of its groups can be freed.
+        self._like = None
         if over_live:
             self.group = self.group_tree.group
             self.update_monitor()
@@ -204,14 +205,15 @@ class ClusterScreen(Screen[None]):
         """Ids of the marked groups."""
         return self.group_tree.model.marked
 
-    # Methods that draw a snapshot
+    # Methods that show a snapshot in the widgets of the screen
 
     @on(SnapshotArrived)
     def _snapshot_arrived(self, message: SnapshotArrived) -> None:
         first = not self.snapshot.groups and bool(message.snapshot.groups)
         self.show(message.snapshot)
         if first:
-            # Create the hidden panes only after the groups have been drawn, because the panes are not urgent.
+            # Create the hidden panes only after the groups have been drawn, because the user does not see these panes
+            # yet.
             self.set_timer(FILL_DELAY, self.detail.create_remaining_panes)
 
     def show(self, snapshot: Snapshot) -> None:

@@ -35,8 +35,8 @@ class MainScreen(ClusterScreen):
 
     def run_action_by_id(self, action_id: str) -> None:
         """Run the action with this id, or show why it is unavailable."""
-        # In a burst of keys, the tree's message about an earlier cursor move may not be handled yet. The selected group
-        # is therefore read from the tree itself.
+        # If keys are pressed quickly, the tree's message about its last cursor move may not be handled yet. Therefore,
+        # the selected group is read from the tree itself.
         if self.group != self.group_tree.group:
             self.group = self.group_tree.group
             self.update_monitor()

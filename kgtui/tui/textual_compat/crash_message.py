@@ -53,7 +53,8 @@ class CrashReportingApp(App[int]):
 
     def _handle_exception(self, error: Exception) -> None:
         if self.exiting or not self.is_running:
-            # Exceptions are expected here, because workers still run while the app exits, but their widgets are gone.
+            # While the app exits, exceptions are expected and only logged, because workers still run although their
+            # widgets are gone.
             _log.info("error while exiting: %s", type(error).__name__)
             return
         if not isinstance(error, CrashedError):

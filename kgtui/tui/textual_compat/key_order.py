@@ -71,7 +71,7 @@ class KeyOrder:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(_all_queues_handled(path), HOLD_TIMEOUT)
         if self._held:
-            # The app calls `_send`, so that the app and not this task handles an exception that the key causes.
+            # `_send` runs in the app and not in this task, so that the app handles an exception that the key causes.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

@@ -67,7 +67,7 @@ class LineView(StyleCache, ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
-        self._line_cache: dict[int, Strip] = {}  # line number in the widget → rendered line
+        self._line_cache: dict[int, Strip] = {}  # number of a line of the widget → rendered line
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -85,7 +85,7 @@ class LineView(StyleCache, ScrollView):
         super().notify_style_update()
         self._line_cache.clear()
 
-    # Methods that use the cache of rendered lines
+    # Methods that fill, shift and clear the cache of rendered lines
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the lines in these regions again. If no region is given, draw all lines again."""

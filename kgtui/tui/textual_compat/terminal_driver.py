@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of a driver that shortens frames, and ignores invalid input and errors of a closed terminal."""
-    # Textual's drivers have imported `getincrementaldecoder` by name, so it is replaced in the module of the driver.
+    # `getincrementaldecoder` is replaced in the module of the driver, because Textual's drivers import it by name.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -51,8 +51,9 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # SIGCONT also arrives without a suspension, for example after SIGHUP when the terminal is closed. Textual
-            # would then start its threads a second time, and the first input thread would never end.
+            # SIGCONT arrives not only after a suspension, but for example also after SIGHUP when the terminal is
+            # closed. Without this check, Textual would then start its threads a second time, and the first input thread
+            # would never end.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -61,7 +62,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             while not self.exit_event.is_set():
                 try:
                     super().run_input_thread()
-                except OSError:  # the terminal has been closed
+                except OSError:  # raised if the terminal has been closed
                     return
                 except Exception as error:  # noqa: BLE001 - no input may end the app
                     _log.warning("input was discarded: %s", type(error).__name__)
@@ -138,7 +139,9 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        if style is None:  # The run has an unknown SGR code and is copied unchanged.
+        # A run with an SGR code that `_parse` does not know is not shortened. It is copied unchanged, together with other
+        # text before the next run.
+        if style is None:
             continue
         if run.start() != end:
             written += [_transition(current, _PLAIN), frame[end : run.start()]]
@@ -183,7 +186,7 @@ def _transition(current: _Style, target: _Style) -> str:
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # All attributes are reset, because not every terminal can turn off a single attribute.
+        # SGR code 0 resets all attributes, because not every terminal can turn off a single attribute.
         codes, current = ["0"], _PLAIN
     else:
         codes = []

@@ -123,7 +123,7 @@ class TreeModel:
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
-    # Methods that compute the rows and their order
+    # Methods that compute the rows of the tree and their order
 
     def set_nodes(self, nodes: TreeNodes, order: Mapping[Path, Sequence[str]]) -> None:
         """Replace the nodes of the tree, and lay out the rows.
@@ -151,8 +151,8 @@ class TreeModel:
         slice.
         """
         kept = self._merged.get(node.path)
-        # The lists are compared by value and not by identity, because every change to the filter creates new lists,
-        # which often contain the same ids.
+        # The node's lists of group ids are compared by value and not by identity, because every change of the filter
+        # creates new lists, which often contain the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -174,7 +174,7 @@ class TreeModel:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
-    # Methods that move the cursor, also when its group moves to another node or is deleted
+    # Methods that move the cursor, or find its new row after its group has moved to another node or was deleted
 
     @property
     def group(self) -> str | None:
@@ -265,7 +265,9 @@ class TreeModel:
         verdict, read_at = _verdict(snapshot, group)
         lag_at = facts.lag_read_at(snapshot, group)
         if fault and at is not None and lag_at is not None and lag_at < at:
-            age = snapshot.taken_at - lag_at  # the newest read of the offsets failed, and the lag is older
+            # The newest read of the offsets failed, so the row shows the age of its lag, which an earlier read
+            # returned.
+            age = snapshot.taken_at - lag_at
         elif age is not None and age <= FRESH_SECONDS:
             age = None
         return TreeRow(
@@ -291,7 +293,7 @@ class TreeModel:
             kept = self._lags[group] = (reading, total(lags(reading.value)))
         return kept[1]
 
-    # Methods that mark groups
+    # Methods that mark groups for an action
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
         """Return the groups that are marked together with a row: the group in the row, or all groups under the node."""

@@ -88,8 +88,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # The content that was last drawn in each line of the widget. The keys are line numbers of the widget, not row
-        # numbers, because a row moves to another line when rows are inserted above it.
+        # Line number of the widget → the content that was last drawn there. Row numbers would be no suitable keys,
+        # because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -148,7 +148,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # All lines are drawn again, because Textual may already have drawn a frame of the new size with the old
+        # All lines are drawn again, because Textual may already have drawn a frame with the new size but the old
         # columns.
         self.refresh()
         self._post_view_change()

@@ -78,7 +78,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.run_worker(self._keep_layout_current(), name="arrange", group="tree")
         self._layout_due.set()
 
-    # Public API of the tree
+    # Public API of the tree widget
 
     @property
     def group(self) -> str | None:
@@ -129,8 +129,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # The event is cleared before the layout and not after it, so that a change by the user during the layout
-            # ends the pause that follows.
+            # `_user_chose` is cleared before the layout and not after it. If the user changes filter, grouping or sort
+            # order during the layout, the event therefore ends the pause that follows.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -271,7 +271,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move_to(row)
         return True
 
-    # Methods that mark groups
+    # Methods that mark groups for an action
 
     def mark(self) -> None:
         """Mark or unmark the group under the cursor and move down. On a node, mark or unmark all its groups instead."""

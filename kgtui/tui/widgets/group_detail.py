@@ -150,7 +150,8 @@ class PaneTabs(LineWidget):
         pieces: list[Piece] = []
         self._ends = []
         end = 0
-        for pane, title in pane_titles(width - 1).items():  # one cell is needed for the blank before the first title
+        # The titles get one cell less than the width, because a blank precedes the first title.
+        for pane, title in pane_titles(width - 1).items():
             pieces += [(" ", ""), (title, "tabs--front" if pane == self._front else "tabs--behind")]
             end += 1 + len(title)
             self._ends.append((end, pane))
@@ -220,7 +221,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # the screen was removed during the import
+                    return  # the screen was removed while the pane was imported
                 self._pane(entry.id)
 
     @property

@@ -61,8 +61,8 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks are part of the first piece, because the style of a separate piece would also be sent to the
-        # terminal.
+        # The blanks that align the text are part of the first piece. As a separate piece, they would have a style of
+        # their own, and more bytes would be sent to the terminal.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -165,7 +165,8 @@ class ClusterHeader(LineWidget):
         if recording_mark is not None:
             left += [(" ", ""), recording_mark]
         figures: list[Piece] = []
-        if self._read_only and self._replay_position is None:  # omitted for a recording, which is always read-only
+        # `read-only` is not shown for a recording, because a recording is always read-only.
+        if self._read_only and self._replay_position is None:
             figures.append(("read-only", "header--plain"))
         if snapshot.brokers:
             all_answer = snapshot.answering == len(snapshot.brokers)
@@ -210,8 +211,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration is updated at most once per second and not at each response, to send fewer bytes to the
-            # terminal.
+            # The duration is recomputed only when the text `polled`, which contains seconds, has changed. An update at
+            # each response would send more bytes to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
