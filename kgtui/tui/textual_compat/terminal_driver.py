@@ -139,8 +139,8 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # A run with an SGR code that `_parse` does not know is not shortened. It is copied unchanged, together with other
-        # text before the next run.
+        # A run with an SGR code that `_parse` does not know is not shortened. It is copied unchanged, together with
+        # other text before the next run.
         if style is None:
             continue
         if run.start() != end:
