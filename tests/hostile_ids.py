@@ -7,7 +7,7 @@ from kgtui.simulator.scenarios.loader import read_file
 
 
 def hostile_group_ids() -> list[str]:
-    """Return the group ids of the `company` scenario that break careless programs, in the order of the file.
+    """Return the group ids that break careless programs, in the order of the scenario file `company.toml`.
 
     The last two ids are the longest.
     """

@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from kgtui.admin import KafkaGroupAdmin
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
-STARTED = 1_795_000_000.0  # time at which the simulated cluster starts, in seconds since the epoch
-UPTIME = 600.0  # time from the start of the cluster to the pictures, in seconds
-PATIENCE = 20.0  # maximum time for the app to read all groups, in seconds
+STARTED = 1_795_000_000.0
+"""Time at which the simulated cluster starts, in seconds since the epoch."""
+
+UPTIME = 600.0
+"""Simulated time between the start of the cluster and the screenshots, in seconds."""
+
+PATIENCE = 20.0
+"""Maximum time to wait until the app has read all groups, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

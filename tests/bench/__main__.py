@@ -70,7 +70,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    if scale != "tiny":  # the latency benchmark takes minutes even for a few commits, so the tests leave it out
+    # The tests run the scale `tiny`. It has no latency benchmark, because this takes minutes even for a few commits.
+    if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 
 

@@ -80,10 +80,12 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call in milliseconds, for the healthy cluster and for the second cluster.
+    """Return the duration of each call in milliseconds: calls to the healthy cluster, and calls to the other cluster.
+
+    In the other cluster, broker 3 never responds.
 
     Args:
-        seeds: bootstrap addresses of the healthy cluster, and of the second cluster.
+        seeds: bootstrap addresses of the healthy cluster, and of the other cluster.
         calls: minimum number of measured calls per cluster.
     """
     milliseconds: tuple[list[float], list[float]] = ([], [])
@@ -92,11 +94,12 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            await _turn(pool, CALLS_PER_TURN)  # this turn is not measured, because it opens connections
+            # The times of these calls are discarded, because the first calls to a broker also open connections.
+            await _turn(pool, CALLS_PER_TURN)
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # in the next round, the other cluster is called first
+            sides.reverse()  # so that each of the two clusters is called first in every second round
     return milliseconds
 
 
@@ -114,7 +117,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the duration of calls to the second cluster.
+    """Yield the median and the 99th percentile of the duration of calls to the cluster with a silent broker.
 
     The reference is the same percentile of calls to the healthy cluster.
     """

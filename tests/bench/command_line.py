@@ -70,7 +70,7 @@ def figures(size: Size) -> Iterator[Figure]:
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
     """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # this run is not measured, because it compiles kgtui's byte code
+    _kgtui(broker, "ls")  # its duration is not measured, because the first run also compiles kgtui to byte code
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
@@ -134,7 +134,8 @@ def _make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            time.sleep(0.1 + attempt / 10)  # wait before the next attempt, because some coordinators are still loading
+            # Each pause is longer than the one before, because coordinators reject commits until they have loaded.
+            time.sleep(0.1 + attempt / 10)
     finally:
         connection.close()
     raise TimeoutError(f"{len(missing)} groups could not be created")

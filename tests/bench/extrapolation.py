@@ -20,7 +20,7 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of a layer's cores that may be busy. The other cores are spare."""
+"""Maximum fraction of a layer's cores that may be busy. The other cores are spare capacity."""
 
 WIRE_BYTES = 130
 """Assumed size of a record in the topic, in bytes: 40 to 70 for the key, 24 or 42 for the value, and log overhead.

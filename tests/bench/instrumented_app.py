@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # must be imported before Textual, because kgtui.tui sets Textual's number of frames per second
+import kgtui.tui  # imported before Textual, because kgtui.tui sets the frame rate that Textual reads at import
 
 # isort: split
 from rich.segment import Segment
@@ -37,7 +37,10 @@ COUNTER_CELLS = 8
 """Number of cells that the counter, such as `<000042>`, takes."""
 
 FAST_SWEEP = 10
-"""Factor by which the background sweep is accelerated. Normally, the sweep takes 15 minutes for 100,000 groups."""
+"""Factor by which the background sweep is accelerated.
+
+The background sweep reads all groups one after the other. Normally, it takes 15 minutes for 100,000 groups.
+"""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -150,7 +153,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Move the cursor to the node with the most groups. To expand the node, the benchmark then presses keys.
+            # Find the node with the most groups. Nodes with child nodes are left out: their `parts` are empty.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""CPU time in milliseconds. A longer callback delays keys noticeably."""
+"""CPU time of a callback, in milliseconds, above which the user notices that keys are delayed."""
 
 
 class Callbacks:

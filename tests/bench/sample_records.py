@@ -72,7 +72,7 @@ def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype
     commits["version"], commits["metadata"] = 4, 1
     commits["offset"] = random.integers(0, 1 << 40, len(times))
     commits["epoch"] = random.integers(0, 20, len(times))
-    # Commit times are a little earlier than the timestamps of the records.
+    # A coordinator sets the commit time up to a few milliseconds before the timestamp of the record.
     commits["time"] = times - random.integers(0, 20, len(times))
     if kind == "commits with topic ids":
         commits["tags"], commits["size"] = 1, 16

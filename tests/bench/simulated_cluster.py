@@ -73,7 +73,7 @@ async def _serve(activity: str, groups: int) -> None:
         if activity == "active":
             _stop_most_topics(cluster)
         print(cluster.bootstrap, flush=True)  # noqa: T201
-        await asyncio.to_thread(sys.stdin.read)  # wait until the parent process closes stdin or exits
+        await asyncio.to_thread(sys.stdin.read)  # returns when the parent process closes this pipe or exits
 
 
 if __name__ == "__main__":

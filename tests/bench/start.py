@@ -17,7 +17,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
     """Yield the time from the start of the UI to its first frame with groups. The reference is the minimal app."""
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
-        # The first start is not measured, because it reads files from disk. Later starts read them from memory.
+        # This start is not measured, because it reads files from disk. Later starts read them from the page cache.
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
         for _ in range(rounds):
             wall_seconds, cpu_seconds = _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)

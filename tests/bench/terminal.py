@@ -75,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # cache byte code, as on a user's machine
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # so that Python caches byte code, as on a user's machine
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()
@@ -95,7 +95,7 @@ class Terminal:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    # Methods that send keys and wait for output.
+    # Methods that send keys to the program and wait for its output
 
     def press(self, keys: bytes) -> float:
         """Send keys and return the time at which they were sent."""
@@ -162,7 +162,7 @@ class Terminal:
                 seen = asked + len(SYNCHRONIZED_QUERY)
                 os.write(self._pty, SYNCHRONIZED_RESPONSE)
 
-    # Methods that query and stop the process.
+    # Methods that query and stop the program
 
     def ask(self, request: str, **parameters: Any) -> dict[str, Any]:
         """Send a request to the program through its socket, and return the response."""

@@ -25,7 +25,7 @@ MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
-@pytest.mark.timeout(900)  # long, because Spark may be slow to start
+@pytest.mark.timeout(900)  # longer than for other tests, because Spark starts slowly on a busy machine
 def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The certificates as PEM files; a key store is a private key followed by its certificate, as Kafka expects it.
+    """Paths of the PEM files with the certificates for TLS between a client and a broker.
+
+    A key store is a private key followed by its certificate, as Kafka expects it.
 
     Attributes:
         authority: certificate of the authority that signed the other two certificates.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that were already chosen. They may still look free, because a broker starts to listen only seconds later.
+# All ports that `free_ports` has returned. It never returns a port twice, even if no broker listens on the port yet.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -23,8 +23,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Lower minimums let tests set a short interval for single groups. The default interval stays as in Kafka, because
-    # tests compare it.
+    # Minimum instead of default: single groups may set a short heartbeat interval, and all other groups keep Kafka's
+    # default, which tests compare.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -113,7 +113,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 must be told to support KIP-848 groups. It has no configs per group, so the broker's default is changed.
+    # In Kafka 3.9, KIP-848 groups are off by default. Their heartbeat interval is set for the whole broker, because
+    # Kafka 3.9 has no group configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

@@ -78,7 +78,9 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            except OSError as error:  # The worker does not listen yet, or returns an HTTP error while it rebalances.
+            # While it starts, the worker does not listen yet. While it rebalances, it returns HTTP errors, which urllib
+            # raises as a subclass of OSError.
+            except OSError as error:
                 answer = error
             time.sleep(0.1)
         raise java.failed(f"the connector does not run: {answer}")

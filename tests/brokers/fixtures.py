@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    # At run time, these modules are imported when a broker is started, because they need Kafka client libraries.
+    # `Cluster`, `Live` and `Secure` need Kafka client libraries. At run time, they are imported only if a test needs a
+    # broker.
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -24,7 +25,7 @@ NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
 """All fixtures that start a broker, the slowest first."""
 
 
-@pytest.hookimpl(tryfirst=True)  # This hook must run before xdist reads the markers.
+@pytest.hookimpl(tryfirst=True)  # so that the hook adds its `xdist_group` marks before xdist reads them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests with real brokers in one worker, so that each broker is started only once."""
     for item in items:

@@ -108,7 +108,8 @@ class Live:
         arguments = [self.bootstrap, str(self.worker.properties)]
         said_when_ready = ["READY share", "READY streams"]
         if not self.newest:
-            # On 3.9, Java consumers join the KIP-848 groups, because librdkafka supports KIP-848 only on 4.0 and later.
+            # On Kafka 3.9, the members of KIP-848 groups are Java consumers, because librdkafka supports KIP-848 only
+            # with Kafka 4.0 and later.
             roles = {"consumer": "consumer,consumer=80", "mixed": "consumer,classic=70"}
             roles["consumer-empty"] = "consumer=100=leave"
             arguments += ["orders", *(f"{self[role].id}={rest}" for role, rest in roles.items())]

@@ -16,7 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # Members are polled only until they have their partitions. With this long interval, they then stay in the group.
+    # `Members` polls consumers only until they have their partitions. With a shorter interval, they would then leave
+    # the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

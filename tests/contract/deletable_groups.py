@@ -150,7 +150,8 @@ def _create_empty_connect_group(live: Live, group: str) -> None:
     """Create a Connect group without members. Requests are sent directly, because a real worker would be slow."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
-    for _ in range(2):  # JoinGroup is sent twice, because the first response only assigns the member id (KIP-394).
+    # JoinGroup is sent twice: the first response only assigns the member id that the second request needs (KIP-394).
+    for _ in range(2):
         request = JoinGroupRequest(
             group_id=GroupId(group),
             session_timeout=kio_client.LONG,

@@ -188,11 +188,13 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        lag = end - position  # For a commit beyond the log end, Kafka's tools print a negative lag, and kgtui prints 0.
+        # The committed offset is beyond the log end. Kafka's tools then print a negative lag, but kgtui prints 0.
+        lag = end - position
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        # If there is no commit, Kafka's tool for streams groups calculates the lag from the log start.
+        # For a partition without a commit, Kafka's tool for streams groups prints the number of records in the log as
+        # the lag. All other tools and kgtui print no lag.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 TopicPartition = tuple[str, int]
-TRIMMED = {("trimmed", 0): 50}  # (topic, partition) → log start, for partitions whose oldest records are deleted
+TRIMMED = {("trimmed", 0): 50}
+"""(Topic, partition) → log start, for the partition whose oldest records were deleted. Other logs start at 0."""
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
@@ -63,7 +64,8 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         roles = {role: group for role, group in roles.items() if group.type == "classic"}
     if newest < (4, 2):
         roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # Releases before 4.2 support only version 0 of DescribeShareGroupOffsets, which reports no lag.
+        # Share groups have no lag here, because brokers before 4.2 support only DescribeShareGroupOffsets v0, whose
+        # response has no lag.
         roles |= {
             role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
             for role, group in roles.items()

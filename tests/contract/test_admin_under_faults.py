@@ -163,8 +163,8 @@ async def test_a_damaged_response_fails_one_poll_but_not_the_next(kind: str) -> 
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # The client sends a request again if the connection breaks, so the poll fails only if the second response is
-        # damaged, too.
+        # `cut` and `correlation` break the connection, and the client then sends the request once more. The poll
+        # therefore fails only if two responses are damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=2.0)

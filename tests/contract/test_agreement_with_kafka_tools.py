@@ -138,7 +138,8 @@ def test_kgtui_and_kafkas_tools_report_equal_states(reports: Reports) -> None:
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # Kafka's 3.9 tool prints an empty cell for a group without an assignor.
+            # For a group without an assignor, Kafka's 3.9 tool prints an empty cell, but `ours` has `-`, as newer tools
+            # print.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -153,7 +154,7 @@ def test_kgtui_and_kafkas_tools_report_equal_members(reports: Reports) -> None:
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if not reports.live.newest and "ASSIGNMENT" in row:
-                # Kafka's 3.9 tool prints assignments without the topic name.
+                # Kafka's 3.9 tool prints only the partition numbers of an assignment, without the topic name.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 
@@ -165,7 +166,7 @@ def test_kgtui_and_kafkas_tools_report_equal_offsets(reports: Reports) -> None:
         assert len(found) == len(table), words
         ids = groups_of_tool(reports, words.split()[0])
         if words.startswith("Streams"):
-            # Kafka's tool prints no offsets for a streams group without members.
+            # Leave out Empty groups, because Kafka's tool for streams groups prints no offsets for them.
             ids = {group for group in ids if reports.listed[group].state != "Empty"}
         assert sorted(found) == sorted(key for key in reports.ours.offsets if key[0] in ids), words
         for key, row in found.items():

@@ -70,7 +70,8 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # With these settings, the check refreshes the log ends at every read, and expects a commit every 0.2 s.
+    # The check reads offsets every 0.5 s. With these settings, each read also refreshes the log ends, and commits are
+    # expected every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -81,7 +82,7 @@ async def test_check_assesses_groups_by_their_commits_during_the_check(
         "check-stuck": "STOP",
     }
     assert code == 1
-    # The clock produces 10 records per step. The number of steps depends on the speed of the machine.
+    # The topic has 100 records, and `clock` adds 10 in each step. The committed offset of `check-stuck` stays at 1.
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0

@@ -68,9 +68,9 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
     types = TYPES[written.live.version]
-    # Brokers since 4.1 write no partition metadata, but still write tombstones for it, because an older broker may have
-    # written some.
     assert values == types
+    # Since Kafka 4.1, brokers write records of type CONSUMER_GROUP_PARTITION_METADATA only as tombstones, which delete
+    # the records that older brokers wrote.
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
@@ -150,7 +150,7 @@ def test_the_record_of_a_regular_expression_subscription_is_decoded(written: Wri
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
     found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]
-    # librdkafka puts the expression in parentheses.
+    # librdkafka adds parentheses around the regular expression before it sends the expression to the broker.
     assert {record.key["RegularExpression"] for record in found} == {f"({EXPRESSION})"}
     resolved = [record.value for record in found if record.value is not None]
     assert resolved

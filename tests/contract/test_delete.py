@@ -281,7 +281,7 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
     try:
         while part := os.read(controller, 65536):
             shown += part
-    except OSError:  # The process has closed its end of the terminal.
+    except OSError:  # raised by os.read when the child process has closed its end of the pseudo-terminal
         pass
     os.close(controller)
     return process.wait(60), shown.decode()

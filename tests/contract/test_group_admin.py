@@ -120,7 +120,7 @@ async def test_classic_members_of_a_migrating_group_are_reported(target: TargetC
         return
     found = (await target.admin.describe_groups([target.groups["mixed"].id])).rows[target.groups["mixed"].id]
     kinds = sorted(str(member.protocol) for member in found.members or ())
-    # ConsumerGroupDescribe version 0 (before 4.0) has no member type.
+    # A member's type (classic or consumer) is in ConsumerGroupDescribe v1, but not in v0, which brokers before 4.0 use.
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 
@@ -199,7 +199,7 @@ async def test_deleted_topics_and_unread_records_deleted_by_retention_are_report
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # A real coordinator deletes the committed offsets of a deleted topic. The simulator does not delete them.
+    # Topic `retired` was deleted. A real coordinator then deletes the offsets of the topic; the simulator keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]

@@ -50,7 +50,7 @@ def test_librdkafka_lists_describes_and_deletes_groups(cluster: SimulatorProcess
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
 def test_kafka_python_lists_describes_and_deletes_groups(cluster: SimulatorProcess) -> None:
-    # This import issues the deprecation warnings that this test ignores.
+    # Imported here and not at the top, because the import raises the deprecation warnings that this test ignores.
     from kafka.admin import KafkaAdminClient
 
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap.split(","))

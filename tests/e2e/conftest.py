@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SIZES = ((120, 40), (80, 24))
 
 
-@pytest.hookimpl(tryfirst=True)  # This hook must run before xdist reads the `xdist_group` marks.
+@pytest.hookimpl(tryfirst=True)  # so that the hook adds its `xdist_group` marks before xdist reads them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the mark `e2e` to all tests of this folder, and put the tests of a module into one xdist group.
 
@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters are more likely to break the layout of a narrow terminal. The same tests in
-            # the wide terminal (120×40) therefore run only with `tests/run --full`.
+            # Tests of ids with control characters run in a narrow and in a wide terminal. In the wide one, they run only
+            # with `tests/run --full`, because such ids break a narrow layout more often.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

@@ -110,7 +110,7 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         socket = Path(self._asked("socket_path"))
-        # When the tmux server ends, the programs in its terminal get SIGHUP, as when a user closes a terminal window.
+        # Killing the tmux server sends SIGHUP to the programs in the terminal, as when a user closes a terminal window.
         subprocess.run(["tmux", "-L", self._name, "kill-server"], check=False, capture_output=True)
         socket.unlink(missing_ok=True)
 
@@ -149,7 +149,7 @@ class Terminal:
         """Change the size of the terminal."""
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
-    # Methods that read the terminal
+    # Methods that return or wait for what the terminal shows
 
     def screen(self) -> str:
         """Return the text on the screen, one line per row."""

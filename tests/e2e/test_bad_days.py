@@ -80,7 +80,7 @@ def test_groups_of_a_stopped_broker_stay_in_the_tree(ui: Ui, cluster_with_faults
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the metadata immediately. Otherwise kgtui would notice at its next poll that the broker is back.
+    # The key `r` polls the cluster at once. Without it, the test would wait for the next poll of the restarted broker.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups

@@ -48,7 +48,8 @@ def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(live_431
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    arguments = {name for name in ids if "\0" not in name}  # A command-line argument cannot contain a NUL byte.
+    # Group ids with a NUL byte are left out, because command-line arguments cannot contain one.
+    arguments = {name for name in ids if "\0" not in name}
     shown = json_of("show", *sorted(arguments), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == arguments
 

@@ -34,14 +34,15 @@ def test_tree_shows_every_group_that_ls_lists(ui: Ui, cluster: SimulatorProcess,
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     assert f"{len(ids)} groups" in terminal.screen()
-    # Switch grouping off, because some groups change their state during the test and would move in the tree.
+    # The fifth `b` removes the grouping. In a tree that is grouped by state, groups whose state changes during the test
+    # would move.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
     names = names_shown(terminal.wait_for("audit.sink"))
-    terminal.keys("NPage")  # Do not wait for other groups: the first page down only moves the cursor to the last line.
+    terminal.keys("NPage")  # The first page down only moves the cursor to the last line and shows no other groups.
     for _ in ids:
         if last in names:
             break

@@ -84,7 +84,8 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
     """Download jars with `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    # A Maven project cannot depend on two versions of the same artifact, so run Maven once per jar.
+    # Without `transitive`, Maven runs once per jar, because the jars may be several versions of kafka-clients, and a
+    # Maven project cannot depend on two versions of one artifact.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
@@ -155,7 +156,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # The jars of 3.9 already include a backend for SLF4J. With a second backend, the tools print warnings.
+            # Kafka 3.9 depends on reload4j, a second SLF4J backend besides slf4j-simple. With two backends, its tools
+            # print warnings.
             second.unlink()
         partial.chmod(0o755)
         try:
@@ -163,7 +165,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            for jar in partial.glob("*.jar"):  # The folder exists already, so the jars are moved one by one.
+            # The folder could not be renamed to `target`, which exists already. Its jars are moved one by one instead.
+            for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -39,7 +39,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The second pass presses no keys. It stops blinking cursors on a screen that the keys have opened.
+        # The second pass presses no keys. It only stops blinking cursors on a screen that the keys have opened.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False

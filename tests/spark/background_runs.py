@@ -82,12 +82,12 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs with an even number use a Spark Connect server and are killed while they read records. Runs with an
-            # odd number use no server and are killed while they compute gold tables.
+            # Runs with an even number are killed before or while they read or decode records, and use a Spark Connect
+            # server. Runs with an odd number are killed while they compute gold tables, and use no server.
             steps, target = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
                 killed += 1
-            else:  # the run ended before it was killed, so the lake is complete, and the next run needs a new lake
+            else:  # The run ended before it was killed. The next run needs a new lake, because this lake is complete.
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
         self._run_to_the_end(lakes[-1], self._connect_url)
         return lakes, killed
@@ -127,7 +127,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Other tests in this process may have set this variable, which chooses the Python of the executors.
+        # Remove PYSPARK_PYTHON, the Python of Spark's executors, because other tests in this process may have set it.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         self._running = subprocess.Popen(
             [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *target],
@@ -136,7 +136,8 @@ class BackgroundRuns:
             start_new_session=True,
             env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
         )
-        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)  # lowest priority, so that the tests are not slowed down
+        # 19 is the lowest priority. The program runs in the background and must not slow down the tests.
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)
         return self._running
 
 

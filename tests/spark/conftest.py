@@ -37,9 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group("broker"))
             if not item.get_closest_marker("timeout"):
-                item.add_marker(pytest.mark.timeout(900))  # long, because Spark is slow when other tests use the CPU
+                # This timeout is longer than that of other tests, because Spark is slow while other tests use the CPU.
+                item.add_marker(pytest.mark.timeout(900))
 
-            # PySpark does not close its sockets. Python warns about open sockets, so these warnings are ignored.
+            # PySpark leaves its sockets open, and Python then issues a ResourceWarning, which must not fail a test.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
     items.sort(key=_waits_for_background_runs)
@@ -57,7 +58,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
         spill = tmp_path_factory.mktemp("spark")
-        # Spark uses all available CPU time. With a low priority, it does not slow down tests of the terminal UI.
+        # Lower the priority of this process and of the JVM that it starts, so that tests of the terminal UI, which run
+        # in other processes, are not slowed down.
         os.nice(10)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Tests have long query plans and few rows. Code generation and adaptive execution would take most of the time, so
-    # they are off.
+    # Adaptive execution and code generation (the next three options) are off. For the tests' long query plans with few
+    # rows, they would take longer than the queries themselves.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -31,8 +31,8 @@ def _java_options(*flags: str) -> dict[str, str]:
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds of the optimizing compiler are
-# five times the defaults, so that it compiles fewer methods.
+# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds of the optimizing compiler
+# (tier 4) are three to eight times the JVM's defaults, so that it compiles fewer methods.
 LONG_LIVED = SMALL_JOBS | _java_options(
     "-XX:+UseParallelGC",
     "-XX:Tier4InvocationThreshold=25000",

@@ -71,7 +71,7 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Both inputs of `cleanup` are checkpointed, as in the gold job.
+    # The inputs of `cleanup` (`recorded` and `decoded`) are checkpointed, because the gold job checkpoints them, too.
     recorded = recorded_activity(timeline, groups, partitions, since=since).localCheckpoint()
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
@@ -107,10 +107,14 @@ def test_offset_expiry_is_counted_from_last_commit_or_from_state_empty(spark: Sp
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        "polled": ms(1.5 * DAYS + WEEK),  # in state Empty since day 1.5; its commits were not decoded
-        "decoded": ms(1.0 * DAYS + WEEK),  # its last decoded commit was on day 1
-        "classic": ms(0.5 * DAYS + WEEK),  # in state Empty since day 0.5, although its offsets were reset later
-        "simple": ms(1.5 * DAYS + WEEK),  # the last poll that saw a new offset was on day 1.5
+        # A group without decoded commits expires a week after it became Empty, here on day 1.5.
+        "polled": ms(1.5 * DAYS + WEEK),
+        # A group with decoded commits expires a week after the last of them, here on day 1.
+        "decoded": ms(1.0 * DAYS + WEEK),
+        # A classic group expires a week after it became Empty, here on day 0.5, even if its offsets are reset later.
+        "classic": ms(0.5 * DAYS + WEEK),
+        # A simple group expires a week after its last commit, which was first polled on day 1.5.
+        "simple": ms(1.5 * DAYS + WEEK),
     }
 
 

@@ -42,11 +42,12 @@ def commits() -> list[Record]:
         ]
     records += [commit(1, expireTimestamp=time) for time in (0, COMMIT_TIME, 253_402_300_800_000, -2)]
     records += [commit(4, topicId=UUID(int=3**80), metadata=text) for text in ("", "m")]
-    # in URL-safe base64, these topic ids contain `-` and `_`
+    # The base64 text of these topic ids contains `-` or `_`, which only the URL-safe alphabet has.
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    records.append((key, value[:-1] + b"\0"))  # changes topic id 1 to 0; id 0 stands for no topic id
+    # The last byte of the value is the last byte of topic id 1. Topic id 0 means that the commit has no topic id.
+    records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 
 
@@ -88,7 +89,8 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 
 def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
-    for _ in range(2):  # twice, because a run that continues after a killed run decodes the same batch again
+    # Decode the same batch twice, as a run does that continues after a killed run. The rows must not be duplicated.
+    for _ in range(2):
         decode_batch(str(lake.folder.path), "query", batch, 0)
     rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}
     by_offset = {name: {row.record_offset: row for row in found} for name, found in rows.items()}

@@ -31,20 +31,21 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 def test_forecast_gives_times_of_catching_up_and_of_first_record_loss(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
-        # There is a gap at minute 30. After it, the lag of group `drains` falls by 5 records per second.
+        # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30; after it, the lag
+        # of group `drains` falls by 5 records per second.
         for topic in (None, "t"):
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # Group `stuck` reads nothing, while the log start jumps by 10,000 records every ten minutes.
+        # Log start of the partition that group `stuck` does not read. It jumps by 10,000 records every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
                    "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` reads slowly from topics `k` and `l`. The retention time gives the shorter estimate for topic
-        # `k`, and the movement of the log start gives the shorter estimate for topic `l`.
+        # Group `slow` has the values of `stuck`, but reads 300 records per minute. For topic `k`, its loss is estimated
+        # from the retention time, and for topic `l` from the log start, because the shorter estimate counts.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")

@@ -64,7 +64,8 @@ def test_forecast_uses_the_recorded_retention_time_of_the_topic(uninterrupted_la
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # The first unread record may be seven minutes old, so up to seven minutes of the retention time have passed.
+    # A record is lost when it is older than RETENTION. In this recording of seven minutes, the known age of the first
+    # unread record is between 0 and 420 s.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
@@ -78,7 +79,7 @@ def test_recomputing_a_day_gives_the_same_gold_rows(
     tomorrow = START + 86_400_000
     record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    # the first day is computed again, because it was the newest day so far, and may have new rows
+    # The run computes the new day and also the first day. This was the newest day before, so it may have new rows.
     assert update_gold(lake) == (day, day + timedelta(days=1))
     for table in GOLD:
         assert sorted_rows(lake.read(table).filter(F.col("day") <= F.lit(day))) == first[table.name]

@@ -34,7 +34,7 @@ OPTIONS = (
 )
 
 
-# -- tests with random windows of commits ----------------------------------------------------------------------------
+# -- statuses that Spark and the model compute for random windows of commits -----------------------------------------
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
@@ -70,7 +70,7 @@ def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark
     assert [tuple(row) for row in windows.select("number", status).orderBy("number").collect()] == expected
 
 
-# -- tests with random recordings ------------------------------------------------------------------------------------
+# -- statuses that Spark and the model compute for random recordings -------------------------------------------------
 
 
 @dataclass
@@ -157,7 +157,9 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    continue  # not compared, because Spark cannot decide WARN for share partitions from a recording
+                    # For share partitions, Spark never returns WARN: this needs the lag at every poll, but a recording
+                    # contains only changes.
+                    continue
             else:
                 verdict, details = judge_observed(row, samples, watching)
             undecided = [one.status.value for one in details.undecided if one.why == ""]
@@ -170,7 +172,7 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
     assert compared >= {(False, 1), (False, 2), (False, 4), (False, 6), (True, 1), (True, 5), (True, 6)}
 
 
-# -- tests with random silver commits --------------------------------------------------------------------------------
+# -- statuses that Spark and the model compute for random rows of the silver table `commits` -------------------------
 
 
 @dataclass
@@ -212,8 +214,8 @@ class Consumer:
 def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # For each consumer: the maximum number of records that are written between two polls, the maximum number of records
-    # that it reads before a commit, and the number of the poll at which it stops.
+    # One tuple per consumer: maximum number of records written between two polls, maximum number of records read before
+    # a commit, and number of the poll at which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)
@@ -244,7 +246,7 @@ def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark
     assert len(results) > 60
 
 
-# -- tests of the rows of gold `health` ------------------------------------------------------------------------------
+# -- rows of the gold table `health` ---------------------------------------------------------------------------------
 
 
 def test_health_row_of_a_group_has_worst_partition_status_and_bad_since(spark: SparkSession) -> None:

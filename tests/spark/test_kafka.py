@@ -107,10 +107,12 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
     assert len(consumed) > 50
-    # Groups commit all the time, so one of the two reads may contain additional records.
+    # The consumer and Spark read the offsets topic one after the other. As groups commit all the time, one of the two
+    # may have read more records than the other.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    if live.newest:  # a second run must not read records again; testing this with one broker version is enough
+    # A second run must not read records again. One broker version is enough to test this.
+    if live.newest:
         run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()
@@ -152,7 +154,8 @@ def test_run_fails_if_spark_reads_no_record_of_a_topic_that_has_records(
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
-    for _ in range(2):  # the second run has no new records to read, but must fail as well
+    # The run must fail both times: a failed run must not make the next run believe that it has nothing left to read.
+    for _ in range(2):
         with pytest.raises(SourceError, match="did not see"):
             run_once(lake, Sources(topic=topic), ignore, ignore)
     with pytest.raises(SourceError, match="did not see"):

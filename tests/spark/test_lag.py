@@ -48,7 +48,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Ten records per second are written. Group `reads` reads each of them 20 seconds later.
+        # Topic `busy` gets ten records per second. Group `reads` commits each of them 20 seconds later.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables
@@ -79,7 +79,8 @@ def test_rates_are_null_after_a_gap_but_time_lag_is_computed(spark: SparkSession
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    tables.poll(70, gap="no poll for 70 s")  # the first poll after the gap is not a keyframe, and has no changed rows
+    # Unlike most polls after a gap, this poll is no keyframe. It has no rows in other tables, because nothing changed.
+    tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)
     tables.poll(400, keyframe=True, gap="recorder stopped")
@@ -137,7 +138,8 @@ def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(sp
     tables.commit("g", "t", 0, 5, 30)
     tables.poll(115)
     tables.commit("g", "t", 0, 99, 99)
-    del tables.polls[-1]  # the rows of this poll were written, but the poll was not finished
+    # An unfinished poll has rows in other tables, but no row in `polls`, which is written last.
+    del tables.polls[-1]
     result = lag(*tables.frames(spark)).filter("topic IS NOT NULL")
     assert_rows(spark, result.select("minute", "lag", "rate_in", "rate_out", "time_lag", "time_lag_at_least"), [
         (minute(0), 100, None, None, 0.0, True),

@@ -23,7 +23,9 @@ def listening_addresses(process: int) -> list[str]:
         for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *rest = line.split()
             if state == _LISTEN and f"socket:[{rest[5]}]" in sockets:
-                data = bytes.fromhex(local.partition(":")[0])  # Linux prints 32-bit words in little-endian order
+                # `local` is ADDRESS:PORT in hexadecimal. Linux prints each 32-bit word of the address with its bytes in
+                # reverse order (on little-endian machines).
+                data = bytes.fromhex(local.partition(":")[0])
                 address = ip_address(b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4)))
                 mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
                 addresses.append(str(mapped or address))

@@ -19,7 +19,8 @@ import pytest
 
 import kgtui
 
-# The tests share the results of the processes that they start (`loaded_by`), so all of them run in one xdist worker.
+# All tests of this module run in one xdist worker, because they share the cached results of `loaded_by`, which starts
+# a process.
 pytestmark = pytest.mark.xdist_group("layers")
 
 HEAVY = {

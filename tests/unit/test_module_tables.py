@@ -13,7 +13,7 @@ import kgtui
 
 ROOT = Path(kgtui.__file__).parent
 MOST_WITHOUT_TABLE = 3
-"""Maximum number of modules and subpackages of a package whose docstring may lack a table."""
+"""A package with at most this number of modules and subpackages needs no table of them in its docstring."""
 
 HEADING = ["| module | contents |", "|---|---|"]
 ROW = re.compile(r"\| `(\w+)` \| .*\S \|")
@@ -41,7 +41,7 @@ def module_table(text: str) -> list[str] | None:
 
 
 PACKAGES = {".".join(path.parent.relative_to(ROOT).parts): path.parent for path in sorted(ROOT.rglob("__init__.py"))}
-del PACKAGES[""]  # The docstring of kgtui has no table, because CONTRIBUTING.md lists the packages.
+del PACKAGES[""]  # the package kgtui itself: its docstring has no table, because CONTRIBUTING.md lists its packages
 
 
 @pytest.mark.parametrize("package", PACKAGES)

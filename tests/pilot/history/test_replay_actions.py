@@ -122,8 +122,8 @@ async def test_comparison_lists_differences_and_enter_goes_to_a_group(
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # The last row is about the group `early`. Enter can go to it, because it exists at the replayed time; the group
-        # `late` in the first row does not exist at that time.
+        # Select the last row, the group `early`. Enter goes to this group, because it exists at the replayed time. The
+        # group `late` in the first row does not exist at that time.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

@@ -193,8 +193,8 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The second and third inputs have a valid folder. The error about the missing folder disappears when the dialog
-        # has read that folder and shows the time span of its recording.
+        # The first input names the folder `[/nowhere]`, which does not exist. The error about it disappears when the
+        # dialog has read the valid folder of the later inputs.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))

@@ -269,7 +269,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The pane has canceled the worker that computes the rows of the first group.
+        # When the second group was shown, the pane canceled the worker that computed the rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

@@ -48,7 +48,7 @@ def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, 
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
-# Tests of consumers.
+# Tests of members whose protocol type is `consumer`
 
 
 def test_members_with_protocol_type_consumer_have_topics_rack_and_partitions() -> None:
@@ -68,7 +68,7 @@ def test_members_of_a_rebalancing_classic_group_have_no_assignment() -> None:
     assert (member.assignment, member.assigned_count) == ((), 0)
 
 
-# Tests of Connect workers.
+# Tests of members whose protocol type is `connect` (Kafka Connect workers)
 
 
 def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> None:
@@ -132,7 +132,7 @@ def test_any_cooperative_connect_assignment_is_applied_to_the_previous_one(
     assert member.assigned_count == len(running)
 
 
-# Tests of schema registries.
+# Tests of members whose protocol type is `sr` (schema registries)
 
 
 def node(host: str, *, eligible: bool = True) -> schema_registry.Identity:
@@ -163,7 +163,7 @@ def test_schema_registry_members_without_leader_or_assignment_are_decoded() -> N
     assert waiting.registry == RegistryNode("http://b:8081", True)
 
 
-# Tests of bytes that cannot be decoded.
+# Tests of members whose metadata or assignment cannot be decoded
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "connect", "sr", "weblogic", ""])

@@ -203,7 +203,8 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
     """Groups of the type without an RPC are not reported as Dead or missing. Groups of other types are described."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    for _ in range(2):  # the second time, the types of the groups are known from a list
+    # At the first call, the types of the groups are unknown. At the second call, `list_groups` has returned them.
+    for _ in range(2):
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]
         assert [(fault.group, fault.name, fault.code) for fault in answer.faults] == [

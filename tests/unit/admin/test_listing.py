@@ -151,7 +151,7 @@ async def test_group_type_may_be_unknown_if_the_list_has_no_types() -> None:
 async def test_rows_with_long_group_ids_and_unknown_tagged_fields_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
-    # Two tagged fields: tag 7 has the value "news", and tag 900 has the value "!".
+    # The bytes encode two tagged fields: tag 7 with the value "news", and tag 900 with the value "!".
     brokers.tags = b"\x02\x07\x04news\x84\x07\x01!"
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({long, hostile, ""}, set())

@@ -353,7 +353,8 @@ def test_no_second_read_starts_while_a_slow_read_is_running(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # The five reads are one at the start, a slow one that takes four steps, and one in each of the three last steps.
+    # `check` reads the group five times: once at the start, once slowly during four steps, and once in each of the last
+    # three steps.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

@@ -72,17 +72,17 @@ async def company() -> AsyncIterator[Simulator]:
 
 
 CAUSES = {
-    # Healthy groups of every type, some of them during a traffic peak.
+    # Healthy groups of every type; the topics of some have a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # Groups with a large lag that falls.
+    # Groups that are OK although their lag is large, because it falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # Groups that commit offsets, but whose lag does not fall.
+    # Groups whose lag does not fall, although they commit offsets.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Groups that have unread records but commit no offsets; some have members, and some have none.
+    # Groups with and without members that have unread records, but commit no offsets.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
-    # Groups without offsets.
+    # Groups that are OK because they have no committed offsets, and therefore no lag.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
 }
 
@@ -102,7 +102,8 @@ async def test_verdicts_match_the_simulated_behavior_of_each_group(
     assert groups["payments.settle"]["loss"] is None
     assert groups["payments.settle"]["time_lag"]["seconds"] < 15
     assert groups["orders.archive"]["time_lag"] == {"seconds": 120.0, "at_least": True}
-    # The lag of 180,000 records falls to 0 in 10 minutes, of which 2 minutes have passed, so 480 s remain.
+    # `drain` is the time until the lag is 0. The group catches up in 10 minutes, of which the check took 2, so 480 s
+    # remain.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]

@@ -159,7 +159,7 @@ def test_time_until_records_expire_is_computed_from_the_recorded_retention(
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # The oldest record has been unread for the whole two minutes of the check, and the topic keeps it for an hour.
+    # The check covers two minutes, in which the oldest unread record was not read. The topic keeps records for an hour.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")

@@ -117,7 +117,7 @@ def test_completion_script_has_every_command_and_option(shell: str, capsys: pyte
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # For tcsh, shtab writes no options of commands, so these two options are expected only for bash and zsh.
+    # Options of single commands are expected only for bash and zsh, because shtab does not complete them in tcsh.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 

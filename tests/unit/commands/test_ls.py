@@ -58,7 +58,8 @@ def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # Connect groups have no offsets. For share groups, the brokers report the lag, so no log ends are read.
+    # Committed offsets are requested for neither the Connect group, which has none, nor the share group `queue`, whose
+    # lag the brokers report.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]
@@ -191,7 +192,7 @@ def test_lag_of_a_group_without_permission_is_shown_as_unknown(
     assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
     row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
     assert (row["lag"], row["lag_unknown"]) == (None, None)
-    # The lag is unknown, so no filter on the lag selects the group, whether the term is negated or not.
+    # The lag of group `pay` is unknown, so neither a filter on the lag nor its negation selects the group.
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])

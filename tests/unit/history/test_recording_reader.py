@@ -148,7 +148,8 @@ def test_poll_has_only_rows_that_changed_since_the_previous_poll(tmp_path: Path)
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
     assert recording.poll(poll_of(101), START + 20_000) == 1
-    # The three rows are the member that joined, the member that left, and the partition whose owner changed.
+    # Partition 0 has a new owner, so this poll adds three rows: the member that joined, the member that left, and the
+    # partition.
     assert recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0

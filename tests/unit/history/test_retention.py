@@ -34,8 +34,8 @@ def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> N
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # Topic `a` was requested, but the cluster returned nothing for it, so its stored retention is removed.
-    # The cluster returned no retention of offsets, so the stored value stays.
+    # The retention of topics `a` and `b` was requested. The cluster returned none for `a`, so its stored value is
+    # removed. It also returned no retention of offsets, but this stored value stays.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0

@@ -27,7 +27,8 @@ Event = tuple[str, int, int]
 """An event in the history of a partition: `("commit", offset, ms)` or `("log end", offset, ms)`."""
 
 
-# The functions below implement Burrow's rules a second time, as literally as possible and without code under test.
+# The two functions `window_by_hand` and `verdict_by_hand` implement Burrow's rules a second time, as literally as
+# possible and without code under test. The tests compare their results with those of kgtui.
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
@@ -57,21 +58,21 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are written
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: without commits, or if Complete < minimum-complete, the verdict is OK.
+    # Rule 0: if there are no commits, or if Complete < minimum-complete, the verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
         return "OK"
-    # CurrentLag = max(latest LEO − last commit, 0). Without a LEO, the partition is OK.
+    # CurrentLag = max(latest LEO − last commit, 0). If no log end offset (LEO) is known, the verdict is OK.
     if len(ends) == 0:
         return "OK"
     current = ends[len(ends) - 1] - commits[len(commits) - 1][0]
     if current < 0:
         current = 0
-    # Rule 1: CurrentLag ≤ allowed-lag → OK.
+    # Rule 1: if CurrentLag ≤ allowed-lag, the verdict is OK.
     if current <= options.allowed_lag:
         return "OK"
-    # Rule 2: (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero → STOP.
+    # Rule 2: if (now − last.ts) > (last.ts − first.ts) and NOT recentLagZero, the verdict is STOP.
     first, last = commits[0], commits[len(commits) - 1]
     recent_lag_zero = False
     for end in ends:
@@ -79,7 +80,7 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             recent_lag_zero = True
     if now - last[1] > last[1] - first[1] and not recent_lag_zero:
         return "STOP"
-    # Rule 3: first i with offset[i] < offset[i−1], and no later offset[j≥i] ≥ offset[i−1] → REWIND.
+    # Rule 3: at the first i with offset[i] < offset[i−1]: if no offset[j≥i] ≥ offset[i−1], the verdict is REWIND.
     for i in range(1, len(commits)):
         if commits[i][0] < commits[i - 1][0]:
             recovered = False
@@ -89,15 +90,15 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             if not recovered:
                 return "REWIND"
             break
-    # Rules 4 and 5 apply only if every known commit lag > allowed-lag.
+    # Rules 4 and 5 apply only if the lag of every commit, where it is known, is greater than allowed-lag.
     for _, _, lag in commits:
         if lag is not None and lag <= options.allowed_lag:
             return "OK"
-    # Rule 4: all offsets equal → STALL.
+    # Rule 4: if all committed offsets are equal, the verdict is STALL.
     different = [offset for offset, _, _ in commits if offset != commits[0][0]]
     if len(different) == 0:
         return "STALL"
-    # Rule 5: the lag never decreases between consecutive known lags → WARN.
+    # Rule 5: if the lag never decreases from one commit to the next, the verdict is WARN. Unknown lags are skipped.
     known = [lag for _, _, lag in commits if lag is not None]
     for i in range(1, len(known)):
         if known[i] < known[i - 1]:

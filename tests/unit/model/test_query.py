@@ -174,7 +174,8 @@ def test_filter_prefers_a_description_newer_than_the_summary() -> None:
 
 def test_searched_ignores_groups_that_the_list_of_groups_alone_excludes() -> None:
     snap = mixed_snapshot()
-    assert parse("topic:payments").searched(snap) == (3, 6)  # Three of six groups have not been fully read.
+    # The topics of three of the six groups are known. The others have not been fully read yet.
+    assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
     assert parse("empty:1h+").searched(snap) == (4, 6)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def tuning() -> Iterator[GcTuning]:
-    gc.unfreeze()  # Python 3.12 starts with a few hundred frozen objects, but the tests expect none.
+    gc.unfreeze()  # Python 3.12 starts with some frozen objects, but the tests expect `gc.get_freeze_count()` to be 0.
     before = gc.isenabled(), gc.get_freeze_count()
     tuning = GcTuning()
     yield tuning

@@ -29,7 +29,7 @@ T0 = 1_000_000.0
 
 
 class HealthSetup:
-    """A health tier and a retention tier, with a clock that the test sets."""
+    """The parts of a monitor that compute health and read retention times, with a clock that the test sets."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
         self.now = T0

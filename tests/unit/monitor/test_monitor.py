@@ -405,7 +405,10 @@ async def test_a_broker_that_responds_again_is_noticed_within_ten_seconds(admin:
 
 
 class MovingCoordinator(ScriptedAdmin):
-    """A cluster in which the offsets of every group can be read once. After that, each coordinator is moving."""
+    """A cluster whose coordinators begin to move after the offsets of the group `orders` were read once.
+
+    From then on, every request for offsets returns NOT_COORDINATOR.
+    """
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# -- tests of the check of Java --------------------------------------------------------------------------------------
+# -- tests of `check_java`, which checks whether a suitable Java is installed ----------------------------------------
 
 
 def fake_java(home: Path, output: str, code: int = 0) -> Path:
@@ -79,7 +79,7 @@ def test_message_quotes_the_error_of_java_but_not_its_options(
         requirements.check_java()
 
 
-# -- tests of the checks of PySpark and SPARK_HOME -------------------------------------------------------------------
+# -- tests of `check_pyspark` and `check_spark_home`, which check the version of Spark -------------------------------
 
 
 def test_pyspark_that_is_not_the_required_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_spark_home_may_be_unset_or_contain_the_required_version(
     requirements.check_spark_home()
 
 
-# -- tests of the check of a Spark Connect server --------------------------------------------------------------------
+# -- tests of checking the URL, the response and the version of a Spark Connect server -------------------------------
 
 
 def test_connect_server_that_never_answers_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_invalid_connect_url_is_rejected(url: str) -> None:
         session.start(remote=url)
 
 
-# -- tests of finding and downloading jars ---------------------------------------------------------------------------
+# -- tests of `find_jars`, which finds or downloads the jars of Kafka's and Delta's Spark connectors -----------------
 
 
 @pytest.fixture

@@ -77,7 +77,10 @@ def test_await_end_stops_the_query_in_another_thread_after_an_interrupt() -> Non
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Function that gets two fake queries, lets the bronze and the silver job start them, and returns both."""
+    """Return a function that replaces the queries of the bronze and the silver job with its arguments.
+
+    The function returns both arguments.
+    """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:
         monkeypatch.setattr(run, "_start_ingestion", lambda *_: {TOPIC: topic})

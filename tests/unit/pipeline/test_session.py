@@ -45,7 +45,7 @@ def test_code_sent_to_executors_imports_only_packages_that_executors_have(tmp_pa
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-# -- stopping the JVM ------------------------------------------------------------------------------------------------
+# -- tests of stopping a Spark session and its JVM -------------------------------------------------------------------
 
 
 class FailingSession:
@@ -79,7 +79,7 @@ def test_stopping_a_session_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.M
     assert Gateway.proc.returncode == -9
 
 
-# -- output of Py4J and of the JVM -----------------------------------------------------------------------------------
+# -- tests of removing unwanted log messages of Py4J and of the JVM --------------------------------------------------
 
 CLOSED_CONNECTION = """
 import socket, sys, threading

@@ -33,7 +33,7 @@ def versions(text: str | None) -> Versions:
 
 
 def kgtui_layout(struct: Struct, version: int) -> list[object]:
-    """Return the layout of one version in the table of kgtui, one row per field, in the order of the fields."""
+    """Return the layout of one version as kgtui defines it, one row per field, in the order of the fields."""
     return [
         (
             field.name,
@@ -82,7 +82,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, a default of null is the string "null". A JSON null means that there is no default.
+    # `"default": "null"` in a schema of Kafka means that the default is null. A schema without `default` gives None.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
@@ -96,7 +96,7 @@ def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
 
 
 def check_versions(message: Message, kafka: dict[str, Any]) -> None:
-    """Assert that the table of kgtui has the same layout as Kafka's schema in every version."""
+    """Assert that kgtui's definition of a message has the same layout as Kafka's schema in every version."""
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     for version in range(message.low, message.high + 1):
         assert versions(kafka["validVersions"]).has(version)
@@ -105,7 +105,10 @@ def check_versions(message: Message, kafka: dict[str, Any]) -> None:
 
 
 def check_every_field_is_used(message: Message) -> None:
-    """Assert that at least one version of the message has each field of the table, to find mistyped version ranges."""
+    """Assert that each field that kgtui defines is in at least one version of the message.
+
+    This finds mistyped version ranges.
+    """
 
     def check(struct: Struct, low: int, high: int) -> None:
         for field in struct.fields:

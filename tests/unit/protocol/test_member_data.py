@@ -35,7 +35,7 @@ def connect_data_of_java() -> dict[str, bytes]:
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
-# The tests below decode and encode data of the protocol type `consumer`.
+# Tests of decoding and encoding member data of the protocol type `consumer`
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
@@ -79,7 +79,7 @@ def test_a_consumer_subscription_without_its_last_fields_is_decoded() -> None:
     assert ends == [len(oldest)]
 
 
-# The tests below decode and encode data of the protocol type `connect` (Kafka Connect).
+# Tests of decoding and encoding member data of the protocol type `connect` (Kafka Connect)
 
 
 def connect_assignment(version: int) -> connect.Assignment:
@@ -139,7 +139,7 @@ def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_
     ]
 
 
-# The tests below decode and encode data of the protocol type `sr` (schema registries).
+# Tests of decoding and encoding member data of the protocol type `sr` (schema registries)
 
 
 def test_a_schema_registry_identity_survives_encoding_and_decoding() -> None:
@@ -173,7 +173,7 @@ def test_schema_registry_fields_that_are_missing_or_mistyped_become_none() -> No
     assert found.url == "http://karapace"
 
 
-# The tests below decode malformed data of all three protocol types.
+# Tests of decoding malformed member data of all three protocol types
 
 
 @pytest.mark.parametrize("read", DECODERS)

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from kgtui.protocol.schema import Struct
 
 VALUES_PER_VERSION = 15
-# Messages and versions that kio 0.6.5 and kafka-python 3.0.12 do not support, because their schemas are older.
+# (Message name, version) of messages that are newer than the schemas of kio 0.6.5 and kafka-python 3.0.12
 NEWER_THAN_OTHERS = {
     ("DeleteGroupsRequest", 3),
     ("DeleteGroupsResponse", 3),
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# API → module of kafka-python 3.0. The APIs of the newer group types are missing, because kafka-python does not
-# support them.
+# API name → module in `kafka.protocol` of kafka-python 3.0. The APIs for share and streams groups are missing, because
+# kafka-python does not support them.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -119,7 +119,7 @@ def test_kio_decodes_and_encodes_messages_like_kgtui(message: Message, version: 
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        # kafka-python reads its schemas with a deprecated function of importlib.
+        # The import below causes this warning: kafka-python reads its schemas with a deprecated function of importlib.
         warnings.simplefilter("ignore", DeprecationWarning)
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)
@@ -145,7 +145,8 @@ def test_kafka_python_decodes_and_encodes_messages_like_kgtui(message: Message, 
     for _ in range(VALUES_PER_VERSION):
         value = KnownCodes(random).value(message.struct, version)
         if message is API_VERSIONS.response:
-            # kafka-python decodes a response with an error code as version 0, whatever its version is.
+            # The random error code is replaced with 0, because kafka-python decodes every ApiVersions response with an
+            # error as version 0.
             value["ErrorCode"] = 0
         data = message.encode(version, value)
         decoded = theirs.decode(data, version=version)

@@ -56,7 +56,7 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
     return ""
 
 
-# Tests of the texts of cells and the widths of columns
+# Tests of the texts in table cells and of the widths of table columns
 
 
 def test_symbol_in_place_of_an_unknown_offset_depends_on_the_reason() -> None:
@@ -335,7 +335,7 @@ def test_overview_of_growing_lag_shows_a_positive_trend() -> None:
     assert overview_text(data.example_snapshot(), "payments.settle", "trend", series=series).startswith("lag +7/s")
 
 
-# Tests of the notices about old or missing data
+# Tests of the notices that panes show about old or missing data
 
 
 def test_pane_with_current_data_has_no_notice() -> None:

@@ -39,8 +39,8 @@ def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[M
         thread.start()
         for chunk in typed:
             os.write(writable, chunk)
-        # The first `q` may become part of an unfinished escape sequence or paste, so `q` is sent again until the thread
-        # ends.
+        # The key `q` ends the thread. It is sent repeatedly, because the first `q` may be read as part of an unfinished
+        # escape sequence or paste.
         for _ in range(100):
             os.write(writable, b"\x1b[201~q")
             thread.join(0.05)

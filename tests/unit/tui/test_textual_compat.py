@@ -47,7 +47,7 @@ def _unpatched_textual() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-# Tests that strips have no reference cycles
+# Tests that Textual's `Strip` objects are not in reference cycles
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
@@ -92,7 +92,7 @@ def test_patched_strip_divide_returns_the_same_parts_as_the_original() -> None:
     assert [[part.text for part in strip.divide(some)] for some in cuts] == before
 
 
-# Tests of the terminal driver
+# Tests of Textual's terminal driver and of the output that it writes
 
 
 def test_canary_textual_writes_the_whole_style_of_each_cell_run() -> None:
@@ -120,7 +120,7 @@ def test_canary_textual_driver_stores_the_terminal_in_a_private_attribute() -> N
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
-# Tests of keys and clicks that arrive when Textual cannot handle them
+# Tests of input that Textual cannot handle: two requests to dismiss one screen, and a page key in a list without a size
 
 
 async def test_canary_dismissing_a_screen_twice_removes_the_screen_below() -> None:
@@ -208,7 +208,7 @@ async def test_canary_key_passes_every_ancestor_before_its_action_runs() -> None
         assert app.keys_in_container == ["slash"], "run_binding is no longer needed"
 
 
-# Tests of the message after a crash
+# Test of the traceback that Textual prints after a crash
 
 
 def test_canary_traceback_of_textual_contains_local_variables() -> None:
@@ -225,7 +225,7 @@ def test_canary_traceback_of_textual_contains_local_variables() -> None:
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
 
 
-# Tests of cached styles, and of layouts of the screen
+# Tests of when Textual clears its style cache, and when it lays out the whole screen
 
 
 async def test_canary_textual_clears_its_style_cache_at_every_refresh() -> None:
@@ -294,7 +294,7 @@ async def test_line_view_creates_and_starts_a_scroll_bar_without_relayout() -> N
         assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
 
 
-# Tests of the size of plots
+# Test of the maximum width of a plot
 
 
 def width_of(plot: Plot) -> int:

@@ -47,8 +47,8 @@ def test_lag_trend_restarts_if_a_partition_gets_a_known_lag() -> None:
 
 def test_time_lag_of_a_group_is_the_largest_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The ten records from offset 1000 on were written between 0 s and 5 s. If they were written evenly, the first was
-    # written at 0.5 s. The last read is at 20 s.
+    # The first unread record has offset 1000. The log end was 1000 at 0 s and 1010 at 5 s, so this record is assumed to
+    # be from 0.5 s. At the last read (20 s), it was 19.5 s old.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)

@@ -72,8 +72,8 @@ def test_group_with_growing_lag_is_warn_after_five_commits_with_known_lag() -> N
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # The lag of a commit is computed from a log end offset that is `offset_refresh` old, so the lag of the first two
-    # commits is unknown. Five commits with a known lag therefore need seven reads.
+    # The lag of a commit is computed from the log end offset `offset_refresh` seconds before the commit, which is
+    # unknown for the first two commits. Five commits with a known lag therefore need seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"

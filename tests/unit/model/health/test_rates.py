@@ -104,7 +104,7 @@ def test_loss_estimate_by_retention_subtracts_the_age_of_the_record() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
-    # The record at offset 9100 was written at 5 s, and the last sample is from 120 s.
+    # The first unread record (offset 9100) was written at 5 s. At the last sample (120 s), it was 115 s old.
     assert loss is not None
     assert loss.seconds == pytest.approx(3600 - 115, abs=0.1)
     assert loss == Loss("t", 0, loss.seconds, "retention", 9100)

@@ -53,7 +53,7 @@ def undecodable(key: bytes | None, value: bytes | None) -> Undecodable:
     return record
 
 
-# The tests below decode records whose bytes are written out in the test.
+# Tests of `decode` with valid records, whose bytes are written out in the tests
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
     }
 
 
-# The tests below pass malformed records to `decode`, which returns `Undecodable`.
+# Tests of `decode` with malformed records, for which it returns `Undecodable`
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
     assert undecodable(COMMIT_KEY[:-2], None).failure is DecodeFailure.DAMAGED_KEY
 
 
-# The tests below encode records; most decode them again.
+# Tests of `encode`; most of them also decode the encoded record
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
@@ -205,7 +205,7 @@ def test_encode_rejects_an_unknown_version_and_an_unknown_field() -> None:
         encode(RecordType.OFFSET_COMMIT, {"GroupId": "g"}, {})
 
 
-# The tests below decode the member data in records of classic groups.
+# Tests of `classic_members`, which decodes the member data in records of classic groups
 
 
 def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRecord:

@@ -86,7 +86,7 @@ def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) ->
     kafka = read_schema(coordinator_jar("3.9.2"), name)
     shared = {struct["name"]: struct["fields"] for struct in kafka.get("commonStructs", [])}
     message = next(message for message in MESSAGES if message.name == name)
-    # Until 4.1, the version in the schema of a key was the number of its record type.
+    # In Kafka 3.9, the highest version in the schema of a record key is the number of the record type.
     number = kafka["validVersions"].rpartition("-")[2] if name.endswith("Key") else None
     for version in range(message.high + 1):
         older = kafka_layout(kafka["fields"], shared, version if number is None else int(number))
