@@ -30,8 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Tests of ids with control characters run in a narrow and in a wide terminal. In the wide one, they run only
-            # with `tests/run --full`, because such ids break a narrow layout more often.
+            # Ids with control characters break a narrow layout more often. The tests of these ids therefore run in a
+            # narrow terminal by default, and in a wide terminal only with `tests/run --full`.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
