@@ -109,7 +109,8 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # Only the error codes are compared, because messages may contain times that differ in each poll.
+            # A fault is recorded again only if its error code (`row[0]`) has changed. The message is not compared,
+            # because it may contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -128,7 +129,7 @@ class ChangeTracker:
         out["faults"] += [(*key, False, *row) for key, row in self._faults.items()]
         return out
 
-    # -- compare the data of one group ---------------------------------------------------------------------------
+    # -- methods that compare one group with its recorded state --------------------------------------------------
 
     def _describe(self, group: str, description: GroupDescription, at: int, out: RowsByTable) -> None:
         row = rows.description_row(description, at)

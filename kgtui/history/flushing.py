@@ -64,7 +64,8 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = RecorderLock(folder.lock)
         self._writer = LakeWriter(folder)
-        # Writes run on a thread, so that the event loop never waits for the disk. One thread keeps them in order.
+        # A thread writes to the lake, so that the event loop never waits for the disk. The pool has only one thread, so
+        # that the writes keep their order.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -149,8 +150,8 @@ class Flusher:
             if self._writer.waiting:
                 await self._flush(last=True)
         finally:
-            # Rows that are still waiting are lost. In this case, the lock file stays, so that the next recorder reports
-            # a crash.
+            # The second argument says whether `release` removes the lock file. If rows are still waiting, they are
+            # lost, and the file stays, so that the next recorder reports a crash.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

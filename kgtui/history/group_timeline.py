@@ -77,7 +77,7 @@ def _clipped(columns: Sequence[array[float]], since: float) -> Sequence[array[fl
     return [column[start:] for column in columns]
 
 
-# -- columns of the timeline -----------------------------------------------------------------------------------------
+# -- functions that compute the columns of the timeline --------------------------------------------------------------
 
 
 def _columns(
@@ -142,7 +142,7 @@ def _unread(
     return found
 
 
-# -- change points of the timeline -----------------------------------------------------------------------------------
+# -- functions that compute the change points of the timeline --------------------------------------------------------
 
 
 def _change_points(
@@ -301,8 +301,8 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     nothing = pa.scalar(None, pa.int64())
     written, read = (pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position))
     return {
-        # The log end offset decreases if the topic was deleted and created again. It is then unknown how many
-        # records were written.
+        # The log end offset decreases if the topic was deleted and created again. The number of written records is then
+        # unknown, so `written` is null.
         "written": pc.if_else(pc.less(written, 0), nothing, written),
         "read": pc.if_else(pc.less(read, 0), nothing, read),
         "rewound": pc.if_else(pc.less(read, 0), pc.negate(read), nothing),

@@ -145,8 +145,9 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # If a poll could not read a group, the row of the group has bounds from an earlier poll. So the
-                    # bounds of a partition can differ between groups; those with the highest log end are the newest.
+                    # If a poll cannot read the offsets of a group, the group's rows keep the partition bounds of an
+                    # earlier poll. Groups can therefore have different bounds of one partition, and those with the
+                    # highest log end are the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result

@@ -129,7 +129,7 @@ class Recorder:
         finally:
             await self._lake.end()
 
-    # -- start of a recording -----------------------------------------------------------------------------------------
+    # -- methods that start a recording -------------------------------------------------------------------------------
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
         """Wait until each broker has listed its groups or failed to do so, then bind the lake to the cluster.
@@ -160,7 +160,7 @@ class Recorder:
         )
         return "recorder killed"
 
-    # -- one poll ----------------------------------------------------------------------------------------------------
+    # -- methods that record one poll --------------------------------------------------------------------------------
 
     async def _poll_once(self) -> None:
         snapshot = self._watch.snapshot
@@ -171,7 +171,8 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # The garbage collector stays paused until the values of the poll are freed, so that it never scans them.
+            # Python's garbage collector is paused until `_record` has freed the objects of the poll, so that it never
+            # scans them.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -196,8 +197,8 @@ class Recorder:
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         result = await self._poller.read(snapshot, self._changes.owned(), now=self._elapsed(), timeout=timeout)
         rows, keyframe = await self._compare(result, at)
-        # If waiting rows were dropped during this poll, the rows of this poll are not added, because they only contain
-        # the changes since the dropped rows.
+        # If rows that waited for a flush were dropped during this poll, the rows of this poll are dropped as well,
+        # because they contain only the changes since those rows.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -303,7 +304,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # If the response has faults, topics that it lacks keep their stored retention.
+            # The last argument contains the topics whose stored retention is removed if the response lacks them. It is
+            # empty if the response has faults, because a fault may be the reason why a topic is missing.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

@@ -85,13 +85,14 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # New polls may depend on the keyframe that was the newest until now, so it must be read again.
+                # New polls may belong to the keyframe that was the newest until now, so its cached state is dropped and
+                # read again.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
             return int(rows.num_rows)
 
-    # -- find polls --------------------------------------------------------------------------------------------------
+    # -- methods that find polls -------------------------------------------------------------------------------------
 
     @property
     def first(self) -> RecordedPoll:
@@ -125,7 +126,7 @@ class RecordingReader:
             raise LakeError(f"{self.path} has no poll that early: the recording starts at {start}")
         return found
 
-    # -- read the state at a poll ----------------------------------------------------------------------------------
+    # -- methods that read the state of the cluster at a poll ------------------------------------------------------
 
     def at(self, time: float | RecordedPoll | None = None) -> PointInTime:
         """Return the state of the cluster at a poll.
@@ -182,7 +183,7 @@ class RecordingReader:
         with self._lock, self._reading():
             try:
                 return table.read_keyframe(day, keyframe)
-            except FileNotFoundError:  # compaction has replaced the file since the table was opened
+            except FileNotFoundError:  # reopen the table, because compaction has replaced the file
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
@@ -194,7 +195,7 @@ class RecordingReader:
         except storage_errors() as error:
             raise LakeError(f"{self.path} cannot be read: {visible(str(error))}") from error
 
-    # -- find changes between polls ----------------------------------------------------------------------------------
+    # -- methods that find the changes between polls -----------------------------------------------------------------
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
         """Return the next poll at which the listing, description or members of a group changed; None if there is none.
@@ -208,14 +209,14 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # The loop also compares the end of each day with the start of the next day. `adjacent` is the state of the day
-        # that was searched last: at its end when searching forward, at its start when searching backward.
+        # Each iteration also compares the states before and after the midnight between its day and the previous
+        # iteration's day. `adjacent` is the previous iteration's state at this midnight.
         adjacent: GroupState | None = None
-        first_poll = 0  # first poll of the day that was searched last
+        first_poll = 0  # when searching backward: time of the first poll of the previous iteration's day
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            midnight_poll = first_poll if back else polls[0][0]  # first poll of the later of the two days
+            midnight_poll = first_poll if back else polls[0][0]  # first poll after this midnight
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
                 return self._poll(midnight_poll)
@@ -228,7 +229,8 @@ class RecordingReader:
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            # No earlier rows are needed, because the first poll of a day is a keyframe.
+            # Rows before the first poll of the day are not needed, because this poll is a keyframe and has the complete
+            # state.
             span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)

@@ -60,7 +60,7 @@ class ReplayAdmin:
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
-    # -- the poll that is shown --------------------------------------------------------------------------------------
+    # -- methods that return or change the poll that is replayed -----------------------------------------------------
 
     @property
     def poll(self) -> RecordedPoll:
@@ -108,7 +108,7 @@ class ReplayAdmin:
         found = await asyncio.to_thread(find)
         return None if found is None else await self.seek(found)
 
-    # -- reads of `GroupAdmin` ---------------------------------------------------------------------------------------
+    # -- methods of `GroupAdmin` that read ---------------------------------------------------------------------------
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:
         return self._point_in_time.cluster
@@ -205,7 +205,7 @@ class ReplayAdmin:
         found, faults = await asyncio.to_thread(every)
         return Answer(found, tuple(faults), Coverage((0, 0), (len(found), len(names))))
 
-    # -- writes of `GroupAdmin`, all refused -------------------------------------------------------------------------
+    # -- methods of `GroupAdmin` that write, which a replay refuses --------------------------------------------------
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Refuse every group, because a recording is read-only."""

@@ -57,7 +57,7 @@ def _typed(value: object, kind: type[T]) -> T:
     return msgspec.convert(value, kind)
 
 
-# -- rows of table `groups` ------------------------------------------------------------------------------------------
+# -- functions that convert rows of table `groups` -------------------------------------------------------------------
 
 
 def listing_row(listing: Listing) -> RowValues:
@@ -115,7 +115,7 @@ def undescribed() -> RowValues:
     return _UNDESCRIBED
 
 
-# -- rows of table `members` -----------------------------------------------------------------------------------------
+# -- functions that convert rows of table `members` ------------------------------------------------------------------
 
 
 def member_row(member: Member) -> RowValues:
@@ -131,8 +131,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# -- rows of table `partitions` --------------------------------------------------------------------------------------
-# A row has these columns: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
+# -- functions that convert rows of table `partitions` ---------------------------------------------------------------
+# Columns of such a row: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
 # log_error, owner
 
 
@@ -195,7 +195,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
     return GroupOffsets(tuple(committed), tuple(share), bounds)
 
 
-# -- rows of table `faults`, and the cluster as JSON -----------------------------------------------------------------
+# -- functions that convert rows of table `faults`, and the cluster to JSON ------------------------------------------
 
 
 def fault_row(fault: Fault) -> RowValues:

@@ -46,8 +46,9 @@ def find_insights(gold: Gold) -> Insights:
             "create them with kgtui pipeline run --lake LAKE"
         )
     readable = {age.table for age in ages if age.is_readable}
-    # The end of `lag` and `health` counts as now, because every run of the pipeline extends these two tables. `cleanup`
-    # covers whole days and `churn` whole hours; their ends count only if `lag` and `health` have no rows.
+    # The rules use the newest time in `lag` and `health` as the current time, because every run of the pipeline extends
+    # these two tables. Table `cleanup` covers whole days and `churn` whole hours, so their ends are used only if `lag`
+    # and `health` have no rows.
     frequent = [age.covered_to for age in ages if age.table in (LAG.title, HEALTH.title) and age.covered_to is not None]
     ends = frequent or [age.covered_to for age in ages if age.covered_to is not None]
     now = max(ends, default=None)
@@ -122,8 +123,8 @@ def _findings(context: Context) -> list[Finding]:
     return found
 
 
-# The following functions read the rows for one rule each. There may be 100,000 groups, nearly all of them healthy.
-# Therefore, the functions filter with pyarrow, so that rows of healthy groups are not converted to Python objects.
+# Each of the following functions reads the gold rows that one rule needs. A cluster may have 100,000 groups, nearly all
+# of them healthy. The functions filter with pyarrow, so that rows of healthy groups never become Python objects.
 
 
 def _unused(context: Context) -> list[GoldRow]:
@@ -176,8 +177,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported)),
-    # Unused groups are not skipped, because a group that rebalances now is in use, even if table `cleanup` calls it
-    # unused.
+    # `skips_unused` is false, because a group that rebalances now is in use, even if table `cleanup` calls it unused.
     Rule(Kind.FLAPPING, _flapping_hours, lambda rows, context: rules.flapping(rows, context.now), skips_unused=False),
 )
 """All rules in the order in which they are applied. `unused` is first, because most rules skip unused groups."""

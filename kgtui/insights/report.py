@@ -94,7 +94,7 @@ class Report:
     groups: int = 0
 
 
-# -- build a report --------------------------------------------------------------------------------------------------
+# -- functions that build a report -----------------------------------------------------------------------------------
 
 
 def build_report(path: Path | str, made_at: float, *, since: float | None = None, until: float | None = None) -> Report:
@@ -165,7 +165,7 @@ def _severity_of_status(status: str) -> int:
     return _STATUS_SEVERITY.index(status) if status in _STATUS_SEVERITY else len(_STATUS_SEVERITY)
 
 
-# -- render a report as HTML -----------------------------------------------------------------------------------------
+# -- functions that render a report as HTML --------------------------------------------------------------------------
 
 
 def render_page(report: Report, version: str) -> bytes:

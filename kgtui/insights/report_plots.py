@@ -37,8 +37,8 @@ _LABEL_MARGIN = 0.25
 _SHORTEST_BAR = 0.003
 """Minimum length of a bar, as a fraction of the time axis, so that short episodes can be seen."""
 
-# matplotlib cannot draw with CSS variables. It draws with these placeholder colors, and `_to_markup` replaces each with
-# a CSS variable.
+# matplotlib cannot draw with CSS variables, so it draws with these placeholder colors. `_to_markup` replaces each of
+# them with a CSS variable.
 _LAG, _IN, _OUT, _ERROR, _WARN, _TEXT, _RULE = (f"#00000{digit}" for digit in range(1, 8))
 _CSS_VARIABLES = {
     _LAG: "--one",
@@ -129,8 +129,8 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
             )
             drawn.set_gid(f"bar {row} {number}")
             texts[f"bar {row} {number}"] = bar.tooltip
-    # The real labels, which contain group ids, replace `row 0`, `row 1`, … in the finished SVG, because the fonts of
-    # matplotlib lack many characters that an id may contain.
+    # The tick labels are placeholders, which are replaced with the real labels in the finished SVG. The real labels
+    # contain group ids, and matplotlib's fonts lack many characters that an id may contain.
     axes.set_yticks(range(len(rows)), [f"row {row}" for row in range(len(rows))])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _set_time_axis(axes, since, until)
@@ -183,7 +183,8 @@ def _plot_line(
     axes.plot(instants, numbers, color=color, linewidth=1.2, solid_joinstyle="round", clip_on=False)
     known = [not math.isnan(value) for value in (math.nan, *numbers, math.nan)]
     alone = [index for index in range(len(numbers)) if known[index : index + 3] == [False, True, False]]
-    if alone:  # a line with a single point would be invisible, so draw a bar
+    # A point without a neighbor would be invisible, because a line needs two points. It is drawn as a vertical bar.
+    if alone:
         axes.vlines([instants[i] for i in alone], 0, [numbers[i] for i in alone], color=color, linewidth=1.2)
 
 

@@ -110,7 +110,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
             try:
                 column = column.unify_dictionaries()
-            except pa.ArrowInvalid:  # the dictionary has type null, because all values of the column are null
+            except pa.ArrowInvalid:  # raised if all values of the column are null, so that its dictionary has type null
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]

@@ -99,7 +99,7 @@ class RecordedTable:
         self._delta: DeltaTable | None = None
         self._listed: tuple[int, list[dict[str, Any]]] | None = None
 
-    # -- reading -------------------------------------------------------------------------------------------------
+    # -- methods that read the table -----------------------------------------------------------------------------
 
     @property
     def exists(self) -> bool:
@@ -233,7 +233,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         return read_rows([str(self.path / file["path"]) for file in files], self.table, columns, where)
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # -- methods that create the table and append rows -----------------------------------------------------------
 
     def create(self) -> DeltaTable:
         """Create the table if it does not exist, and return it."""
@@ -275,7 +275,7 @@ class RecordedTable:
         """Close the table, so that the next use of it opens its newest version from disk."""
         self._delta = self._listed = None
 
-    # -- maintenance ---------------------------------------------------------------------------------------------
+    # -- methods that compact, delete and vacuum files -----------------------------------------------------------
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
         """Replace files of one day with one file whose rows are sorted by key and poll.

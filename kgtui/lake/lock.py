@@ -68,7 +68,8 @@ class RecorderLock:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not self._is_current(file):
-                    # Another process removed the file after it was opened here, because it released the lock.
+                    # Between `open` and `flock`, another process released the lock and removed this file. Try again
+                    # with a new file.
                     os.close(file)
                     continue
                 before = _read(file)

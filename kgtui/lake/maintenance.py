@@ -138,8 +138,8 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
-    # Table `polls` is pruned first. If pruning is then interrupted, readers ignore the remaining rows of deleted polls,
-    # because these polls are no longer in `polls`.
+    # The sort key puts table `polls` first. If pruning is interrupted after this table, readers ignore the remaining
+    # rows of deleted polls, because these polls are no longer in `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -186,7 +186,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # No recorder is running and adding polls, so even the newest keyframe can be compacted.
+            # `maintain` compacts files of keyframes before the given time. Because no recorder is adding polls now,
+            # `newest + 1` is given, so that the files of the newest keyframe are compacted as well.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

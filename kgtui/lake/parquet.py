@@ -104,7 +104,8 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        with self._lock:  # threads cannot share a ParquetFile, because it has only one read position
+        # Only one thread at a time may read, because all threads share the read position of the ParquetFile.
+        with self._lock:
             if self._blocks is None:
                 return to_one_chunk(self._file.read(list(columns)))
             row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
@@ -134,7 +135,8 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # Parquet stores no minimum and maximum if a group id has over 4,096 bytes. The file is then one block.
+            # None means that the file is read as one block. Its row groups cannot be divided into blocks if one of them
+            # has no minimum and maximum, because the Parquet writer omits them for a group id of over 4,096 bytes.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -187,10 +189,11 @@ def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Convert to plain text, because otherwise each Parquet row group would contain the whole dictionary.
+                # Dictionary-encoded text is converted to plain text, because otherwise each Parquet row group would
+                # contain the dictionary of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        path.unlink(missing_ok=True)  # repeated attempts on a full disk must not leave incomplete files
+        path.unlink(missing_ok=True)  # a write that fails is repeated, so incomplete files would fill the disk
         raise
     ends = {column: pc.min_max(rows[column]).as_py() for column in ("keyframe", "poll")}
     return {

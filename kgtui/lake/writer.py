@@ -121,7 +121,9 @@ class LakeWriter:
         """
         polls = rows = 0
         with owner_only():
-            for batch in list(self._sealed):  # the next flush writes batches that are sealed during this loop
+            # The list is copied, because the event loop may seal another batch during this loop. The next flush writes
+            # that batch.
+            for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
                         self._tables[table.name].append(batch.rows(table.name), day_of(batch.keyframe), batch.last)
@@ -142,7 +144,7 @@ class LakeWriter:
             table.forget()
         return dropped
 
-    # -- maintenance -------------------------------------------------------------------------------------------------
+    # -- methods that compact, delete and vacuum files ---------------------------------------------------------------
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
         """Compact files of finished keyframes, delete old days, and remove unused files.

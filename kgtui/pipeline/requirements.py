@@ -48,7 +48,7 @@ _DOWNLOAD_TIMEOUT = 30.0
 _CHUNK_BYTES = 1 << 20
 
 
-# -- checks of PySpark, Java and Spark Connect servers ---------------------------------------------------------------
+# -- functions that check PySpark, Java and Spark Connect servers ----------------------------------------------------
 
 
 def check_pyspark() -> None:
@@ -81,7 +81,7 @@ def check_java() -> None:
             "server with --remote"
         )
     try:
-        # `java -version` prints to standard error.
+        # `java -version` prints the version to standard error, so the output that is searched below is `stderr`.
         result = subprocess.run(  # noqa: S603
             [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT, check=False
         )
@@ -165,7 +165,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
-# -- jars that Spark needs -------------------------------------------------------------------------------------------
+# -- functions that find or download the jars that Spark needs -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

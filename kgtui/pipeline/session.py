@@ -54,7 +54,7 @@ _NOISE_PREFIXES = (b"WARNING: Using", b"Streaming ForeachBatch")
 _CHUNK_BYTES = 65_536
 
 
-# -- configuration of Spark ------------------------------------------------------------------------------------------
+# -- functions that return Spark configurations ----------------------------------------------------------------------
 
 
 def local_options(folder: str | None = None) -> dict[str, str]:
@@ -71,13 +71,13 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": SECRETS,
-        # With this umask, only the owner may read the files that Spark writes into a lake.
+        # With umask 077, only the owner may read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # For each small table in a join, Spark allocates a page of memory, which only garbage collection frees. By
-        # default, a page may be as large as 64 MB.
+        # For each small table in a join, Spark allocates a page of memory that is freed only by garbage collection.
+        # Without this limit, a page may be as large as 64 MB.
         "spark.buffer.pageSize": "2m",
-        # This option would add line numbers of Python code to error messages, but costs five JVM calls per expression.
+        # When enabled, this option adds line numbers of Python code to errors, but costs five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -101,11 +101,13 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Without this option, the Kafka source returns no records of internal topics, and reports no error.
+        # Without this option, Spark's Kafka source silently returns no records of internal topics, such as
+        # `__consumer_offsets`.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # The JVM never compiles a method with more than 8,000 bytes of bytecode, so Spark must not generate one.
+        # The JIT compiler of the JVM skips methods with more than 8,000 bytes of bytecode, so Spark must not generate
+        # them.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -127,7 +129,7 @@ def _local_threads(target: str) -> int | None:
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
-# -- starting or opening a session -----------------------------------------------------------------------------------
+# -- functions that start or open a Spark session --------------------------------------------------------------------
 
 
 def start(
@@ -152,7 +154,8 @@ def start(
     silence_py4j_logging()
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # Not set for a cluster, whose workers run the python3 on their own PATH, because its path may differ there.
+        # A local Spark runs this Python interpreter. A Spark cluster runs the `python3` on the PATH of its workers,
+        # because the path of the interpreter may differ there.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -162,8 +165,8 @@ def start(
         requirements.check_spark_home()
         configuration |= local_options()
         configuration["spark.jars"] = ",".join(map(str, requirements.find_jars(on_progress)))
-        # Spark always creates this folder, although nothing is written into it. By default it would be in the working
-        # directory.
+        # Spark always creates its warehouse folder, although kgtui writes nothing into it. By default, Spark would
+        # create it in the working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -199,8 +202,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with _private_files(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # If this process has started the server, the server already has the static options. PySpark would warn that
-            # they cannot be set again for the session.
+            # If this process has started the Spark Connect server, the server already has the static options. PySpark
+            # tries to set them again for the session, and would warn that this failed.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -230,7 +233,7 @@ def first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
-# -- code for executors ----------------------------------------------------------------------------------------------
+# -- functions that send kgtui's code to the executors of a cluster --------------------------------------------------
 
 
 def _ship_code(spark: SparkSession) -> None:
@@ -254,7 +257,7 @@ def pack_code(archive: Path) -> None:
                 zipped.write(file, Path("kgtui") / file.relative_to(root))
 
 
-# -- stopping a session ----------------------------------------------------------------------------------------------
+# -- functions that stop a session -----------------------------------------------------------------------------------
 
 
 def stop(spark: SparkSession) -> None:
@@ -283,7 +286,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
     """
 
     def ignore_errors() -> None:
-        with suppress(Exception):  # the JVM may have exited already
+        with suppress(Exception):  # fails if the JVM has exited already
             work()
 
     thread = threading.Thread(target=ignore_errors, daemon=True)
@@ -291,7 +294,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
     thread.join(_STOP_TIMEOUT)
 
 
-# -- output of Py4J and of the JVM -----------------------------------------------------------------------------------
+# -- functions that hide log output of Py4J and of the JVM -----------------------------------------------------------
 
 
 def silence_py4j_logging() -> None:
@@ -301,7 +304,7 @@ def silence_py4j_logging() -> None:
     and logs an error if the JVM has already exited.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
-    logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J logs stack traces to the root logger
+    logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:
@@ -329,7 +332,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy bytes from one file descriptor to another, except for `_NOISE`, until the source is closed."""
-    partial = b""  # an incomplete line that may be noise, so it is not copied until its end has been read
+    partial = b""  # an unfinished line that may turn out to be noise, so it is not copied before it is complete
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")
@@ -337,7 +340,7 @@ def _forward(source: int, target: int) -> None:
                 complete, newline, partial = complete + newline, partial, b""
             _write(target, _NOISE.sub(b"", complete + newline))
         _write(target, _NOISE.sub(b"", partial))
-    except OSError:  # the target was closed
+    except OSError:  # raised if the target was closed
         return
     finally:
         os.close(source)

@@ -65,7 +65,7 @@ def to_source_error(error: Exception) -> SourceError:
         return SourceError(_JVM_GONE)
     try:
         text = str(error)
-    except SPARK_ERRORS:  # `str` reads the text from the JVM; this fails if the JVM has exited
+    except SPARK_ERRORS:  # raised by `str`, which reads the text from the JVM, if the JVM has exited
         return SourceError(_JVM_GONE)
     return SourceError(known_message(text) or f"Spark failed: {_root_cause(error, text)}")
 
@@ -83,7 +83,8 @@ def _root_cause(error: Exception, text: str) -> str:
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    if isinstance(error, Py4JJavaError):  # the first line contains only the Python call, and the second line the cause
+    # The first line of a Py4JJavaError's text says only which Py4J call failed. The cause is in the second line.
+    if isinstance(error, Py4JJavaError):
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)
     return first_line(error)

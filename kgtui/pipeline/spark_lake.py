@@ -46,7 +46,7 @@ class SparkLake:
         self.folder = LakeFolder.of(path)
         self.folder.prepare()
 
-    # -- reading tables ------------------------------------------------------------------------------------------
+    # -- methods that read tables --------------------------------------------------------------------------------
 
     def exists(self, table: Table) -> bool:
         """Return whether the table exists, with or without rows."""
@@ -74,7 +74,7 @@ class SparkLake:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""
         return self.spark.readStream.format("delta").options(**options).load(str(self.path(table)))
 
-    # -- writing tables ------------------------------------------------------------------------------------------
+    # -- methods that write tables -------------------------------------------------------------------------------
 
     def append(self, table: Table, rows: DataFrame, *, app: str, batch_id: int) -> int | None:
         """Append a batch of rows. A second call with the same `app` and `batch_id` changes nothing.
@@ -104,7 +104,8 @@ class SparkLake:
             update: whether rows whose key the table already contains replace the rows in the table.
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
         """
-        spark = rows.sparkSession  # inside foreachBatch, this session differs from `self.spark`
+        # Inside foreachBatch, the session of `rows` differs from `self.spark`, and only it knows the temporary view.
+        spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
         match = [f"t.`{name}` = s.`{name}`" for name in table.key]
@@ -132,7 +133,7 @@ class SparkLake:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
         writer.save(str(self.path(table)))
 
-    # -- paths and names -----------------------------------------------------------------------------------------
+    # -- methods that return paths and names of tables and queries -----------------------------------------------
 
     def path(self, table: Table) -> Path:
         """Return the absolute path of a table's folder."""

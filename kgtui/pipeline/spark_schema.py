@@ -39,7 +39,7 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
 
     Rows are converted both before they are written to a table and after they are read from it.
     """
-    # The expressions are SQL text, because building them in Python would take several JVM calls per column.
+    # The expressions are SQL text, because building them from `Column` objects would take several JVM calls per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"

@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # The event loop calls the following methods.
+    # Callbacks that the event loop calls (see `asyncio.Protocol`), and `abort`
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the task that serves the connection."""
@@ -117,13 +117,13 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # Methods that take requests from the queue and send responses.
+    # Methods that take requests from the queue of the connection and send responses
 
     async def _serve(self) -> None:
         try:
             await self._serve_requests()
         except Exception:
-            # Like a real broker, log the internal error and close this connection only.
+            # A real broker also logs an internal error, and closes only the connection whose request caused it.
             logger.exception("broker %d failed to respond", self._server.node.id)
             self.abort()
 
@@ -192,8 +192,9 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # Overwrite the length of the first array with a huge one. Most responses have only the throttle time (4 bytes)
-    # before the array, and ListGroups responses have the throttle time and the error code (6 bytes).
+    # `at` is the position of the first array's length, which is overwritten with a huge number. In most responses, the
+    # throttle time (4 bytes) precedes the array; in ListGroups responses, the throttle time and the error code (6
+    # bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -91,7 +91,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process; does nothing if it has ended."""
-        with contextlib.suppress(OSError):  # closing the pipe also flushes it; this fails if the process has ended
+        with contextlib.suppress(OSError):  # `close` first flushes the pipe, which fails if the process has ended
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)
@@ -136,8 +136,8 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
-    # Start the process in a new session, so that the terminal sends it no SIGINT or SIGHUP. It exits when its stdin is
-    # closed.
+    # The process runs in a new session, so that Ctrl+C or a closed terminal does not send it SIGINT or SIGHUP. It exits
+    # when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

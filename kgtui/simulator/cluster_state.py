@@ -154,7 +154,7 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Methods that convert times.
+    # Methods that return the time since the start of the cluster and convert it
 
     def time(self) -> float:
         """Return the seconds since the cluster started."""
@@ -168,7 +168,7 @@ class ClusterState:
         """Convert milliseconds since the epoch to seconds since the start of the cluster."""
         return timestamp / 1000 - self._origin
 
-    # Methods for topics and partition leaders.
+    # Methods that add and delete topics and return partition leaders
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
         """Add topics to the cluster."""
@@ -194,7 +194,7 @@ class ClusterState:
             partitions = self._leaderships[topic.id] = leaderships(topic, self.nodes, moved)
         return partitions[partition]
 
-    # Methods for brokers and coordinators.
+    # Methods that return and change the state of brokers and coordinators
 
     def node(self, node_id: int) -> Node:
         """Return the broker with a node id.
@@ -237,7 +237,7 @@ class ClusterState:
         """Return whether at least one broker supports groups of this type."""
         return any(node.release.has_type(group_type) for node in self.nodes)
 
-    # Methods for groups.
+    # Methods that add, find and delete groups
 
     def add_groups(self, groups: Iterable[Group]) -> None:
         """Add groups, except groups whose type no broker supports."""

@@ -92,7 +92,7 @@ class Faults:
         self._state.node(node)
         return self._brokers[node]
 
-    # Methods that break brokers and connections.
+    # Methods that stop, slow down or damage brokers and connections
 
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
@@ -149,7 +149,7 @@ class Faults:
             await self._start(node)
             self._state.set_alive(node, True)
 
-    # Methods that move coordinators, or make them report that they are loading their groups.
+    # Methods that move coordinators, or make them report that they are loading their groups
 
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
@@ -167,7 +167,7 @@ class Faults:
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 
-    # Methods that take permissions away.
+    # Methods that take the client's permissions away
 
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
@@ -200,7 +200,7 @@ class Faults:
         """Whether `forbid_groups` has set at least one pattern."""
         return bool(self._forbidden_groups)
 
-    # Methods that put error codes into responses.
+    # Methods that put error codes into responses, and end all faults
 
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.

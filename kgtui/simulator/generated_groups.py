@@ -79,8 +79,8 @@ def group_names() -> Iterator[str]:
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Team, domain and verb differ between two consecutive names, so that the names in a small cluster
-                    # look varied.
+                    # Team and domain change from each name to the next, and the verb changes every three names, so
+                    # that the names in a small cluster look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
                     yield f"team-{team:03d}.{domain}.{verb}{suffix}"
@@ -179,7 +179,7 @@ class GeneratedGroups:
         self.existing[self.partition[index]] += 1
         return index
 
-    # Methods that change the states of groups over time.
+    # Methods that change the states of groups over time
 
     def _mark_changed(self, index: int) -> None:
         for indexes in self.changed:
@@ -244,7 +244,7 @@ class GeneratedGroups:
             self._free[self.partition[index]].append(index)
             self._mark_changed(index)
 
-    # Methods that find groups, and build `Group` objects.
+    # Methods that find groups and build `Group` objects
 
     def find(self, name: str) -> Group | None:
         """Build the group with the id `name`; return None if there is no such group."""
@@ -271,7 +271,7 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # Members of share groups receive records as they arrive, so the `Batch` pattern does not fit.
+            # A share group cannot commit in batches, because its members receive records as they arrive.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

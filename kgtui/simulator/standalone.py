@@ -60,7 +60,8 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # The objects of the cluster stay in memory until the process exits, so exclude them from garbage collection.
+    # The objects of the cluster stay in memory until the process exits, so `freeze` excludes them from later
+    # collections.
     gc.collect()
     gc.freeze()
     stopped = asyncio.Event()

@@ -43,7 +43,8 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
         return _start_deduplicating(lake, rows, name, interval)
     writer = rows.writeStream.format("delta").outputMode("append").option("path", str(lake.path(COORDINATOR_RECORDS)))
     if interval is not None:
-        # With this option, each batch writes one file instead of one small file per partition.
+        # A continuous query has small batches. With this option, Delta Lake writes one file per batch instead of one
+        # small file per Spark partition.
         writer = writer.option("optimizeWrite", "true")
     return start_query(writer, lake.checkpoint(_LAYER, name), interval)
 

@@ -165,7 +165,8 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     lake, first, look_back = inputs.lake, inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # Both activities are checkpointed, because `cleanup` reads them several times. They have one row per group and day.
+    # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
+    # they have one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = lake.read(COMMITS), lake.read(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))

@@ -86,7 +86,7 @@ def run_continuously(
                 make_gold(lake)
                 on_progress(f"up to date at {datetime.now().astimezone().isoformat(timespec='seconds')}")
                 for query in running.values():
-                    query.awaitTermination(_AWAIT_SECONDS)  # if the query has failed, this raises its error
+                    query.awaitTermination(_AWAIT_SECONDS)  # raises the error of the query if it has failed
                 if unchecked and (progress := running[TOPIC].lastProgress):
                     check_first_read(sources, progress, None)
                     unchecked = False
@@ -108,7 +108,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # If `read_up_to` is None, this is no error, because the topic may have no records after `since`.
+        # With `since`, `read_up_to` may be None, because the topic may have no records after `since`. This is no error.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -39,7 +39,8 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
         max_files: maximum number of bronze files per batch; None to limit a batch to 512 MB of files instead.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # `kgtui lake prune` deletes days from the bronze table. Without `ignoreDeletes`, the query would then fail.
+    # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, Spark would then fail the
+    # streaming query that reads this table.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
@@ -60,8 +61,9 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
         _decode_in_python(lake, batch.transform(irregular_records), _merge)
         return
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # Number of records that are not decoded yet; None if an earlier attempt has written the batch, because the number
-    # of written rows is then unknown. `batch.count()` is cheap, because Spark reads it from the metadata of the files.
+    # Number of records of the batch that are not decoded yet. It is None if an earlier attempt appended `commits`,
+    # because the number of its rows is then unknown. `batch.count()` is cheap, because Spark reads it from file
+    # metadata.
     remaining = None if written is None else batch.count() - written
     if remaining != 0:
         decoded = _decode_in_python(lake, batch.transform(non_commits), partial(_append, f"{app}-others", batch_id))

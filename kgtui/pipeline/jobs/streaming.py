@@ -47,7 +47,7 @@ def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
     Args:
         on_progress: called every second with the number of batches that are finished.
     """
-    rows: dict[int, int] = {}  # number of rows by batch id
+    rows: dict[int, int] = {}  # batch id → number of rows that the batch has read
     try:
         ended = False
         while not ended:

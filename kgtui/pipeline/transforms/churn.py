@@ -114,7 +114,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
     )
 
 
-# -- changes that polls recorded -------------------------------------------------------------------------------------
+# -- functions that count the changes in recorded tables -------------------------------------------------------------
 
 
 def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame) -> DataFrame:
@@ -141,8 +141,9 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         F.max("has_epoch").alias("has_epoch"),
         F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
     )
-    # A member that joins or leaves causes a rebalance, even if no poll saw the group rebalance. A rebalance may be
-    # counted in several ways, so the largest count is used.
+    # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)
+    # and `shuffles` (polls that saw members join or leave). Polls can miss a rebalance in each way, so the largest
+    # count is used.
     return sums.select(
         "group",
         "hour",

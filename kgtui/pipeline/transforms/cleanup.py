@@ -83,7 +83,8 @@ def family_of(group: Column) -> Column:
     The family is the prefix up to the first separator, as in the tree of groups in the terminal UI.
     """
     family = F.lit(None).cast("string")
-    # In reverse order, because each match replaces the previous match, and the first separators take precedence.
+    # The first separators take precedence. They are therefore tried last, because each match replaces the previous
+    # match.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -110,8 +111,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Both sources give the latest possible time, because the true time is unknown. The time from decoded records is
-    # preferred, because a recording may have begun later than the true time. Its first poll is then given instead.
+    # Each source gives the latest possible time, because the true time is unknown. Decoded records are preferred,
+    # because the recording may have begun later than the true time and then gives the time of its first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -175,7 +176,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
     }).transform(conform, CLEANUP)  # fmt: skip
 
 
-# -- last activity of each group, according to recorded tables -------------------------------------------------------
+# -- functions that compute the last activity of each group from recorded tables -------------------------------------
 
 
 def recorded_activity(
@@ -252,7 +253,7 @@ def _with_last_move(partitions: DataFrame) -> DataFrame:
     }).drop("moves")  # fmt: skip
 
 
-# -- last activity of each group, according to silver tables ---------------------------------------------------------
+# -- functions that compute the last activity of each group from silver tables ---------------------------------------
 
 
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:

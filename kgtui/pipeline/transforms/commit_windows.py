@@ -47,7 +47,7 @@ _STATE = (
 )  # fmt: skip
 
 
-# -- windows of positions that polls saw -----------------------------------------------------------------------------
+# -- functions that build windows from the positions in recorded polls -----------------------------------------------
 
 
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
@@ -121,7 +121,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     last = F.last("counts", ignorenulls=True).over(earlier)
     end = F.last("log_end", ignorenulls=True).over(refreshed)
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
-    # The lag of a share partition is reported by the broker, and may be missing. A position without lag is ignored.
+    # The broker reports the lag of a share partition, and may omit it. In this case, `counts` is null, so that the
+    # position at this poll is ignored.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     rows = rows.withColumn("counts", counts)
     moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
@@ -160,7 +161,7 @@ def _lag(end: Column, position: Column) -> Column:
     return F.when(end.isNotNull(), F.greatest(end - position, F.lit(0).cast("long")))
 
 
-# -- windows of silver commits ---------------------------------------------------------------------------------------
+# -- functions that build windows from the silver table `commits` ----------------------------------------------------
 
 
 def with_silver_commits(
@@ -215,8 +216,8 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
     )
     commit = F.struct("offset", "at", _lag(F.col("end"), F.col("offset")).alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # A tombstone ends the lifetime of the committed offset, and is the first row of the next lifetime. Its `commit` is
-    # null, and collect_list ignores nulls.
+    # A tombstone starts a new lifetime of the committed offset, so it is the first row of a `lifetime`. Its `commit` is
+    # null and is therefore not collected, because collect_list ignores nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     return in_order.withColumn("commit", commit).select(*PARTITION_KEY, "at", "record_offset", ring.alias("ring"))
 

@@ -152,8 +152,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
     """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # With a trend close to zero, the group would catch up in a year that is too large for a timestamp. Therefore,
-        # times more than a century ahead are null.
+        # With a trend close to zero, the predicted time would be in a year that is too large for a Spark timestamp.
+        # Therefore, times more than a century ahead become null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

@@ -98,9 +98,9 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# -- rules that compute a status -------------------------------------------------------------------------------------
-# Each rule is an expression over the columns of a window: `commits`, `lag`, `lowest_end` and `now` (see
-# `observed_windows`). Each rule has the same name as in `kgtui.model.burrow`.
+# -- functions that apply Burrow's rules to compute a status ---------------------------------------------------------
+# Each rule is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` of a window (see
+# `observed_windows`), and is named like the function in `kgtui.model.burrow` that applies the same rule.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
@@ -234,7 +234,7 @@ def _lag_never_fell() -> Column:
     return F.array_sort(known) == known
 
 
-# -- rows of gold `health` -------------------------------------------------------------------------------------------
+# -- functions that build rows of the gold table `health` ------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
@@ -255,7 +255,8 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # The string `observed` is greater than `commits`, so it is the basis of a group with any observed partition.
+        # The basis of a group is `observed` if any of its partitions has this basis, because the string `observed` is
+        # greater than the other basis, `commits`.
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))

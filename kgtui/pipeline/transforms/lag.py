@@ -64,7 +64,7 @@ def lag(
     return result if since is None else result.filter(F.col("day") >= F.lit(since))
 
 
-# -- lag and rates of a partition ------------------------------------------------------------------------------------
+# -- functions that compute lag and rates of a partition -------------------------------------------------------------
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
@@ -114,7 +114,7 @@ def with_rates(rows: DataFrame) -> DataFrame:
     })  # fmt: skip
 
 
-# -- time lag of a partition -----------------------------------------------------------------------------------------
+# -- functions that compute the time lag of a partition --------------------------------------------------------------
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
@@ -161,12 +161,13 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The order is descending, because Spark computes a window fast only if it begins at the first row. Of all log ends
-    # beyond the position, the lowest is used; if several polls saw this log end, the first of these polls is used.
+    # This window contains all log ends beyond the position. The descending order makes it begin at the first row,
+    # because Spark computes only such windows fast.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
+    # Of these log ends, the lowest is used. If several polls saw this log end, the first of these polls is used.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
@@ -182,7 +183,7 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     }).drop("offset", "seen", "is_query", "next")  # fmt: skip
 
 
-# -- rows of gold `lag` ----------------------------------------------------------------------------------------------
+# -- functions that build rows of the gold table `lag` ---------------------------------------------------------------
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:

@@ -174,7 +174,7 @@ def _is_valid_key() -> Column:
     group_size, topic_size = F.col("_group_size"), F.col("_topic_size")
     return (
         (group_size + topic_size + 10 == F.length("key"))
-        & (group_size < _INT16)  # string lengths are signed 16-bit integers
+        & (group_size < _INT16)  # Kafka encodes string lengths as signed 16-bit integers
         & (topic_size < _INT16)
         & (F.col("_part") < _INT32)
         & F.is_valid_utf8("_group")

@@ -70,8 +70,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one for each group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Subscriptions and tombstones cause a new epoch, so they are written before the record of the epoch. All other
-    # records of the same rebalance are written after the record of the epoch.
+    # The coordinator writes members' subscriptions and tombstones before the record of the epoch that they cause. All
+    # other records of the same rebalance are written after the record of the epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))

@@ -26,7 +26,7 @@ FAULT_KEY = ("scope", "broker", "group", "name")
 _DAY_MS = 86_400_000
 
 
-# -- order of polls, keyframes and gaps ------------------------------------------------------------------------------
+# -- functions that number polls and find keyframes and gaps ---------------------------------------------------------
 
 
 def poll_timeline(polls: DataFrame) -> DataFrame:
@@ -116,7 +116,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: date | None = None) -> 
     return slots.drop("next")
 
 
-# -- state of groups and partitions at a poll ------------------------------------------------------------------------
+# -- functions that return the state of groups and partitions at a poll ----------------------------------------------
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
@@ -181,8 +181,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault without a group applies to all groups whose coordinator is the fault's broker. A fault with neither a
-    # group nor a broker applies to all groups.
+    # A fault without a group applies to all groups whose coordinator is the broker of the fault (`silent`). A fault
+    # with neither a group nor a broker applies to all groups (`all_silent`).
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -198,7 +198,7 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     )
 
 
-# -- lifetimes of groups, members and partitions ---------------------------------------------------------------------
+# -- functions that compute lifetimes of groups, members and partitions ----------------------------------------------
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
@@ -231,7 +231,7 @@ def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     return F.col("next_keyframe").isNotNull() & ~F.col("gone") & ~continues
 
 
-# -- conversion of times ---------------------------------------------------------------------------------------------
+# -- functions that convert times ------------------------------------------------------------------------------------
 
 
 def floor_to(at: Column, span: int) -> Column:

@@ -156,7 +156,7 @@ class Group(ABC):
         """Return whether a group with these members is in a state in which nobody reads, such as PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
-    # Methods that return the ids, client ids, racks and hosts of members.
+    # Methods that return the ids, client ids, racks and hosts of members
 
     def member_id(self, slot: Slot) -> str:
         """Return the id of the member in a slot, in the format of ids that brokers generate."""

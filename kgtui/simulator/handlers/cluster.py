@@ -60,7 +60,7 @@ def api_versions(request: RequestContext) -> dict[str, Any]:
         response["SupportedFeatures"] = [
             {"Name": name, "MinVersion": low, "MaxVersion": max(high, features.get(name, 0))}
             for name, (low, high) in FEATURE_LEVELS.items()
-            # Before version 4, features whose minimum level is 0 are left out of the response (KIP-1022).
+            # ApiVersions responses before version 4 leave out features whose minimum level is 0 (KIP-1022).
             if name in features and (low > 0 or request.version >= FIRST_WITH_ZERO_FEATURES)
         ]
         response["FinalizedFeaturesEpoch"] = request.state.features_epoch
@@ -178,7 +178,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # Brokers send an error message only for an invalid key type.
+        # In FindCoordinator responses, real brokers set an error message only if the key type is invalid.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)

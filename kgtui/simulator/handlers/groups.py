@@ -41,8 +41,8 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     loading = request.faults.loading(request.node.id)
     if not error and loading:
         error = COORDINATOR_LOAD_IN_PROGRESS
-    # A coordinator that is loading returns an error. Only the old coordinator (written in Scala) also lists the groups
-    # that it has loaded so far.
+    # A coordinator that is loading its groups returns an error. The old coordinator, written in Scala, also lists the
+    # groups that it has loaded so far; the new coordinator lists none.
     if error and not (loading and request.node.release.scala_coordinator):
         return _response_body(request.version, request.throttle_ms, error, 0, ())
     filters = _ListFilter(request)
@@ -171,15 +171,16 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # If the broker supports the API but the feature is disabled, the response has error 35 for each group (observed
-    # with 4.1.2).
+    # If a broker supports this API but the feature of the group type is disabled, it returns UNSUPPORTED_VERSION for
+    # each group (observed with Kafka 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
     if error:
         return {**blank, "ErrorCode": error}
     if old and "" in request.fields["GroupIds"]:
-        # If one group id of the request is empty, the response has error -1 for each group (observed with 3.9.2).
+        # Before Kafka 4.0, one empty group id in the request makes the broker return UNKNOWN_SERVER_ERROR for every
+        # group (observed with Kafka 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
@@ -263,8 +264,8 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # New groups have the highest indexes, in the order in which they were appended to their partitions. Their rows
-        # must be appended in the same order, so the indexes are sorted.
+        # The indexes are sorted because new groups have the highest indexes, and the rows of new groups must be
+        # appended in the order in which the groups were created.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

@@ -195,7 +195,8 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition. If this broker is not the leader of a partition, its row has an error."""
     t = request.state.time()
-    # Like a real broker, return the topics that do not exist before all other topics.
+    # Like a real broker, return topics that do not exist before all others. Their sort key is false, which sorts before
+    # true.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}

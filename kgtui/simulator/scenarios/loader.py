@@ -130,7 +130,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # Use a fixed seed for the ids and hosts of members, so that a demo looks the same with every seed of the cluster.
+    # The seed of the members' ids and hosts is always 1, so that a demo looks the same with every seed of the cluster.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
