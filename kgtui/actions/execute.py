@@ -94,7 +94,7 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # A group has no result if its batch was cancelled because the connection was closed.
+            # A group has no result if the deletion of its batch was cancelled because the connection was closed.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})

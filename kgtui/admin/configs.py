@@ -137,7 +137,8 @@ async def read_configs(
     failed: list[Fault] = []
     for result in reply.value["Results"]:
         group, code = result["ResourceName"], result["ErrorCode"]
-        # Before 4.0, groups are not a resource type of DescribeConfigs, and the request is invalid (seen on 3.9.2).
+        # Before Kafka 4.0, groups are not a resource type of DescribeConfigs, so the broker returns INVALID_REQUEST
+        # (observed on 3.9.2).
         if code == INVALID_REQUEST and group:
             failed.append(not_supported("reading group configs", broker=node, group=group))
         elif code:

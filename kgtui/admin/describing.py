@@ -96,13 +96,13 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # the descriptions that arrived before the error stay in the batch
+            batch.error = error  # the batch keeps the descriptions that arrived before the error
         return batch
 
     def _search(self, group: str) -> _Search:
         if not group:
-            # A group with an empty id is always classic. ConsumerGroupDescribe is not tried for it, because on 3.9 one
-            # empty id makes the request fail for all groups.
+            # A group with an empty id is always classic. ConsumerGroupDescribe is not tried for it, because one empty
+            # id makes the whole request fail on Kafka 3.9.
             return _Search([CLASSIC])
         guess = self._type_of(group)
         order = [name for name in RPCS if name != guess]
@@ -157,7 +157,8 @@ class Describer:
                 if code == UNSUPPORTED_VERSION:
                     searches[group].disabled.add(group_type)
             elif code == 0 and api is DESCRIBE_GROUPS and reply.version < 6 and row["GroupState"] == DEAD:
-                searches[group].inconclusive = True  # these versions also report groups of other types as `Dead`
+                # Before version 6, DescribeGroups reports groups of other types as `Dead`, so the group may exist.
+                searches[group].inconclusive = True
             else:
                 del searches[group]
                 self._add_result(batch, group, group_type, code, row, node, source)

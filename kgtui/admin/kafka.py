@@ -75,7 +75,8 @@ class KafkaGroupAdmin:
         self._router = Router(pool)
         self._lister = Lister(pool)
 
-    # These objects are created on first use, so that a command that only lists groups does not import their modules.
+    # The describer and the readers of offsets and log bounds are created when they are first used, so that a command
+    # that only lists groups does not import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -139,7 +140,6 @@ class KafkaGroupAdmin:
         states = None if states is None else {canonical_state(state) for state in states}
         view = await self._pool.metadata(timeout=deadline.left())
         nodes = sorted(view.brokers)
-        # If a group is moving between two brokers, both may list it. One of the two listings is used.
         answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
         faults = [answer for answer in answers if isinstance(answer, Fault)]
         if nodes and len(faults) == len(nodes):
@@ -147,6 +147,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
+                # A group that is moving between two brokers may be listed by both. Its last listing is used.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)
@@ -288,7 +289,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # the order of the groups may differ from their order in the request
+    for row in reply.value["Results"]:  # the broker may return the groups in another order than in the request
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:

@@ -88,8 +88,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker without ConsumerGroupDescribe has only classic groups. On a broker with it, a group with the protocol
-        # type `consumer` may be a classic group or a consumer group.
+        # This version of ListGroups returns no group types. A broker without ConsumerGroupDescribe has only classic
+        # groups. On other brokers, a group with the protocol type `consumer` may be a classic or a consumer group.
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -172,8 +172,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # In most cases, none of these groups exists any more. If no group id occurs in the encoded list, the list
-            # need not be decoded.
+            # If the bytes of the group list contain none of the group ids, the list need not be decoded. This is the
+            # usual case, because most of the groups that are looked up here no longer exist.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -220,7 +220,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The broker was upgraded or rolled back since the last poll, so the version of ListGroups has changed.
+            # The version of ListGroups has changed, because the broker was upgraded or rolled back since the last poll.
+            # Whether a group without a listed type is classic may have changed, too.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -247,7 +248,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # the group has only moved to another place in the list
+                if comparable and raw in gone:  # the row has only moved to another place in the broker's list
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -277,7 +278,7 @@ async def _skip_known(
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # each chunk of the last list before this index has been found, or is in `missing`
+    start = 0  # each chunk of the last list before this index was found in the new list, or is in `missing`
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)

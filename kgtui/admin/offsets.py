@@ -71,7 +71,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # node id → number of groups per request, computed from the size of the broker's last response
+        # node id → number of groups in the next OffsetFetch request, computed from the size of the broker's last
+        # response
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -94,7 +95,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # the rows that arrived before the error stay in the batch
+            batch.error = error  # the batch keeps the offsets that arrived before the error
         return batch
 
     async def _read_batch(

@@ -305,10 +305,10 @@ async def read_by_coordinator(
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # Run this in a thread, so that it does not block the event loop, on which the terminal UI may run.
+    # Sort the partitions by topic in a thread, so that the event loop, which the terminal UI may use, is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read all chunks at the same time, because a leader that does not answer uses up the whole time limit of its
-    # request.
+    # Read the log bounds of all chunks of partitions at the same time, because a leader that does not answer delays its
+    # chunk until the time limit.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -339,7 +339,7 @@ async def _read_coordinator(
         read.merge(batch)
         answered = batch.committed or batch.share or batch.descriptions
         if not answered and any(step == OFFSETS and fault.name in _UNANSWERED for step, fault in batch.faults):
-            return  # skip the other batches, because this coordinator does not answer
+            return  # skip the other batches of this coordinator, because it does not answer
 
 
 async def _read_logs(

@@ -136,7 +136,8 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # As in Kafka's clients, the pauses do not grow if only `reconnect.backoff.ms` is set.
+        # If `reconnect.backoff.max.ms` is not set, it gets the value of `reconnect.backoff.ms`, as in Kafka's clients.
+        # The pauses between attempts to connect then do not grow.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}

@@ -24,8 +24,8 @@ class _LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # The class is changed before `__init__` runs, so that AttributeError is raised if `__init__` reads a missing
-        # attribute. With the old class, this method would call itself without end.
+        # Change the class before the package's `__init__` runs, so that reading a missing attribute in `__init__`
+        # raises AttributeError. With the old class, `__getattr__` would call itself without end.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -51,6 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # A later import of another module of the package reads `__path__` of the package. Because the attribute
-            # is deleted here, Python then calls `__getattr__` of the package, which runs the `__init__`.
+            # Delete `__path__`, so that a later import of another module of the package, which reads `__path__`, calls
+            # `__getattr__` and thereby runs the package's `__init__` first.
             del module.__path__

@@ -140,7 +140,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the last attempt failed, the current attempt may well fail, too, so a caller waits for it only briefly.
+        # If the last attempt to connect failed, this attempt may fail, too. The caller therefore waits for it for at
+        # most `second_wait` seconds, and then gets the error of the last attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -206,9 +207,9 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # A broker may close a connection that was idle, or whose login has expired (KIP-368), just when the
-                # request is sent. If this may have happened, the request is sent again on a new connection, unless it
-                # is one of `WRITES`, which change the cluster.
+                # Raise the error if the connection was new, or if the request changes the cluster (`WRITES`).
+                # Otherwise, send the request again on a new connection, because a broker may close a connection that
+                # was idle, or whose login has expired (KIP-368), just when a request is sent.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 

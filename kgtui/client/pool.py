@@ -339,7 +339,8 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # aiokafka is imported in a thread, and only when a connection is needed, because the import takes long.
+            # `_load_transport` imports aiokafka, which takes long. It therefore runs in a thread, and only when the
+            # first connection is needed.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:
                 self._transport = make(self.settings, self._client_id)

@@ -99,8 +99,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # A response with the code UNSUPPORTED_VERSION has the format of version 0, and contains the versions that the
-        # broker supports.
+        # A broker that does not support this version of ApiVersions responds in the format of version 0, and lists the
+        # versions of ApiVersions that it supports. If it lists none, version 0 is tried next.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

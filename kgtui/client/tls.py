@@ -90,7 +90,7 @@ class Tls:
         context.minimum_version = self.lowest
         context.maximum_version = self.highest
         context.check_hostname = self.verify_hostname
-        # As in Java, every certificate in the trust store is trusted directly, even if it is not a root certificate.
+        # Trust every certificate in the trust store, even if it is not a root certificate, as Java's clients do.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._load_trust(context)
         self._load_key(context)

@@ -95,7 +95,8 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# aiokafka's `create_conn` looks up the class of the protocol under this name, so it now creates a `LimitedProtocol`.
+# aiokafka's `create_conn` creates an object of the class with this name. With this assignment, that class is
+# `LimitedProtocol`, which limits the size of responses.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -245,7 +246,7 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
-        except ValueError as error:  # The address is invalid; UnicodeError, for example, means an invalid DNS name.
+        except ValueError as error:  # the address is invalid, for example because its host is not a valid DNS name
             raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]
@@ -273,7 +274,8 @@ class Transport:
                 **options,
             )
         except aiokafka.errors.BrokerResponseError as error:
-            # The broker has refused the login, so the login must not be repeated at the next address.
+            # The broker has refused the login. ConnectError prevents that the same login is tried at the next IP
+            # address of the host, whereas `_AddressFailedError` below allows it.
             raise ConnectError(self._explain(error, address), address=str(address)) from error
         except _REFUSALS as error:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
@@ -330,7 +332,7 @@ _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # aiokafka raises the following errors if it cannot decode a response during the handshake.
+    # aiokafka raises the following errors if it cannot decode a response of the broker during the handshake.
     ValueError,
     LookupError,
     AssertionError,

@@ -160,7 +160,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     listed = await admin.list_groups(timeout=deadline.left())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # The sample has groups of every type, because each type has its own describe RPC, and each RPC may fail.
+    # Describe a sample with groups of every type, because each type has its own describe RPC, and each RPC may fail.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -173,7 +173,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadli
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
-    # Report each kind of fault only once, because many groups usually fail for the same reason.
+    # Report each error name only once, because many groups usually fail for the same reason.
     diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 

@@ -147,8 +147,8 @@ class ClusterWatch(_Watch):
     async def run(self) -> None:
         """Read at the start, at every interval, and at the end. A read that fails raises no error."""
         start = self._clock.now()
-        # The due times are computed from step numbers. A sum of intervals could be slightly too small because of
-        # rounding errors, which would cause an additional read just before the end.
+        # The quotient is rounded before `ceil`, because a rounding error (3.0000000000000004 instead of 3) would add a
+        # step, and therefore a read just before the end.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):

@@ -127,7 +127,8 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
 
     try:
         return asyncio.run(select())
-    except LakeError:  # Without a recording, the filter can only match group ids.
+    except LakeError:
+        # The lake contains no recording, so only the group ids are known to the filter.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot

@@ -369,7 +369,7 @@ def _text(rows: Iterable[tuple[str, Listing]], *, harmless: bool) -> bytes:
     width = max([LEAST_WIDTH, *(utf16_length(cell) for line in cells for cell in line)])
     lines = [" ".join(pad(title, width) for title in ("GROUP", "TYPE", "PROTOCOL"))]
     lines += ["".join(pad(cell, width) + " " for cell in line) for line in cells]
-    # As in Java, a question mark replaces characters that the encoding lacks.
+    # As in Java, lone surrogates, which UTF-8 cannot encode, are replaced with question marks.
     return ("\n".join(lines) + "\n").encode(errors="replace")
 
 

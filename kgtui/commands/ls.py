@@ -55,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a number of seconds above 0")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Garbage collection is disabled, because all groups stay alive until the end and no collection would free them.
+        # Disable garbage collection, because it would only visit the groups, which all stay alive until the end.
         gc.disable()
-        # Objects are frozen, so that the last garbage collection, at the exit of the interpreter, skips them.
+        # Freeze all objects at exit, so that the last garbage collection of the interpreter skips them.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))

@@ -56,9 +56,9 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # An argument that is added without `type` is the name of a cluster, a file or a folder. An empty name is
-        # rejected, because it may come from an unset variable in a script. Otherwise kgtui would use the default, which
-        # may be another cluster. Filters may be empty, so they are added with the type `str`.
+        # Arguments without a `type` (names of clusters, files and folders) must not be empty. An empty name may come
+        # from an unset variable in a script, and kgtui would use the default, such as another cluster. Filters may be
+        # empty, so they are added with `type=str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
@@ -86,8 +86,8 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text, followed by the text that the `epilog` function of the command returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # The formatter is set here and not in the constructor, because argparse creates a formatter for every option
-        # that is added, and this formatter imports `rich_argparse`, which is slow.
+        # The formatter is set here and not in the constructor, because argparse also creates a formatter for every
+        # option that is added, and `_formatter` imports `rich_argparse`, which is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
@@ -184,7 +184,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # `prog` is given, because argparse would otherwise derive the name from the formatted usage, which is slow.
+    # `prog` is given, because argparse would otherwise derive the program name from the formatted usage, which is slow.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -243,10 +243,10 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Creating parsers is slow, so only the parsers of commands whose names occur in the command line are created.
+        # Create only the parsers of commands whose names occur in the command line, because creating parsers is slow.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        # Parse again with all commands, so that the error message lists all commands.
+        # Parse the command line again with the parsers of all commands, so that the error message lists all commands.
         args = build().parse_args(list(words))
     if args.print_completion:
         args.command = "print-completion"

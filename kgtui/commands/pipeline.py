@@ -86,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, on_progress=notify)
-        # Replace PySpark's handler for Ctrl-C, because it calls the JVM, and would wait until the current call ends.
+        # Replace PySpark's handler for Ctrl-C with Python's default handler, because PySpark's handler calls the JVM,
+        # and would wait until the current call of the JVM ends.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake
@@ -194,7 +195,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     return pending.days
 
 
-# -- reading the partitions and log bounds of __consumer_offsets -----------------------------------------------------
+# -- functions that read the partitions and log bounds of `__consumer_offsets` ---------------------------------------
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Delete a temporary folder here, because the user has not seen its path and could not delete it.
+        # Without --lake, the lake is in a temporary folder. Delete it, because the user has not seen its path.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
@@ -138,7 +138,7 @@ def _print_findings(lake: str) -> int:
     return report_missing_tables(found)
 
 
-# -- simulating and recording the history ----------------------------------------------------------------------------
+# -- simulation and recording of the demo's history ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

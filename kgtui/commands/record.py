@@ -87,7 +87,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # If a defect ends the monitor, the recorder must stop too, because it would get no more groups.
+            # If a bug ends the monitor, stop the recorder too, because it would get no more group lists.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()

@@ -69,7 +69,7 @@ def _write(path: Path, data: bytes) -> None:
     """Write a file completely or not at all, with mode 0600. Raises `UsageError` if the file cannot be written."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # A device such as /dev/stdout must be written to, not replaced by a file.
+        # Write directly to a device such as /dev/stdout, which must not be replaced with a file.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
             return

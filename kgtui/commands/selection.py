@@ -175,7 +175,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Return early without a filter. This is the most frequent case, and it does not need the slow imports below.
+        # Without a filter, return early. This is the most frequent case, and it does not need the slow imports below.
         snapshot, faults = await list_groups(admin, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -192,7 +192,8 @@ async def select_groups(
         snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
-    # Faults of groups outside the result are reported too, because such a group might match if it could be read.
+    # If the filter needs data of the groups, faults of groups that do not match are reported too, because such a group
+    # might match if it could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -235,7 +236,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
     for group in ids:
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group has no offsets, or none were requested, so only the topics in its subscriptions are known.
+            # The group has no offsets, or its offsets were not requested. Its topics are then only those to which its
+            # members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),

@@ -72,8 +72,8 @@ class SessionOpener:
     async def connect(self, address: str) -> Session:
         """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
         seeds = parse_bootstrap(address, "address")
-        # The address is handled like --bootstrap-server, so that the credentials and the read-only flag of a configured
-        # cluster with this address are used.
+        # Handle the address like the value of --bootstrap-server, so that the credentials and the read-only flag of a
+        # configured cluster with this address are used.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -111,7 +111,8 @@ class SessionOpener:
         from kgtui.tui.session import Target as TargetLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` is closed when the user opens another cluster, and otherwise with `_stack` at the end.
+        # `connections` closes the connections to this cluster. It is closed when the user opens another cluster, or
+        # together with `_stack` when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config

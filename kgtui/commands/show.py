@@ -76,10 +76,10 @@ async def read_details(
     read = await read_groups(admin, deadline, describe=groups, configs=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Offsets are read after the descriptions, because the RPC that reads them depends on the type of the group.
+    # Read the offsets after the descriptions, because the RPC for offsets depends on the type of the group.
     positions = await read_groups(admin, deadline, offsets=listed, logs=Logs.BOUNDS, described=found)
     faults = [fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS]
-    # Brokers of old versions have no group configs, so the missing configs are not reported as a fault.
+    # Old brokers have no group configs, so the error NOT_SUPPORTED of the request for configs is not reported.
     faults += [
         fault
         for step, fault in read.faults

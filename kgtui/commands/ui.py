@@ -45,13 +45,14 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # Textual reads keys from stdin and draws on stderr.
+        # The terminal UI needs both, because Textual reads keys from stdin and draws on stderr.
         raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Objects that are created during the start stay alive, so garbage collection would only delay the start.
+    # Disable garbage collection during the start, because nearly all objects created then stay alive, so that
+    # collections would only delay the start.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))
@@ -61,7 +62,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # The UI is imported in a thread while the groups are read, so that the first frame already shows groups.
+    # Import the terminal UI in a thread while the groups are being read, so that the first frame already shows groups.
     loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)

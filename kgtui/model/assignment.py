@@ -281,8 +281,8 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Items with a role (streams tasks, connectors and their tasks) have no subscription, so only a partition can be
-    # `UNSUBSCRIBED`.
+    # Only a partition can be `UNSUBSCRIBED`, because items with a role (streams tasks, connectors and their tasks) are
+    # not subscribed to.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED

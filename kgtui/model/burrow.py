@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.offsets import TopicPartition
 
-# This value stands for None in arrays. It cannot be confused with data, because offsets and lags are never negative.
+# Stands for an unknown lag in arrays of integers, which cannot contain None. A lag is never negative.
 _UNKNOWN = -1
 
 

@@ -46,7 +46,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # Errors of requests without a valid response; kgtui defines their names.
+    # Explanations of errors that kgtui itself defines, for requests that got no valid response
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -72,7 +72,7 @@ _FAULTS: dict[str, _Text] = {
         "another program on this port, a proxy, or TLS on only one side of the connection",
         "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
-    # Errors about missing permissions
+    # Explanations of Kafka errors about logins and missing permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
         "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
@@ -94,7 +94,7 @@ _FAULTS: dict[str, _Text] = {
         "sasl.mechanism and sasl.jaas.config of the client properties",
         "Check the user, the password and the mechanism. The broker's log has the reason.",
     ),
-    # Errors about groups
+    # Explanations of Kafka errors about groups
     "GROUP_ID_NOT_FOUND": _Text(
         "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
@@ -131,7 +131,7 @@ _FAULTS: dict[str, _Text] = {
         "transaction.timeout.ms of the producer",
         "Wait. If the transaction does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
     ),
-    # Errors about topics and partitions
+    # Explanations of Kafka errors about topics and partitions
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
@@ -146,7 +146,7 @@ _FAULTS: dict[str, _Text] = {
     "NOT_LEADER_OR_FOLLOWER": _Text(
         "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader at the next poll.",
     ),
-    # Errors that any request to a broker may get
+    # Explanations of Kafka errors that a broker may return for any request
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",

@@ -28,8 +28,8 @@ this order. A filter term reads the texts of its key with `facts.of_members(key)
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# The index uses ASCII's unit separator and record separator. If an id contains one of them, it is replaced with `?`.
-# This does no harm, because the index is used only for searching.
+# Replaces the two characters that separate the parts of the member index with `?` if an id contains them. This does no
+# harm, because the index is used only for searching.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

@@ -252,6 +252,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return the total lag of a group. The result is `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # Partitions that a member owns although they have no committed offset are counted too.
+    # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.
     owned = len(bounds.keys() - set(offsets.partitions))
     return LagTotal(sums.lag, sums.unknown, sums.partitions + owned)

@@ -19,9 +19,9 @@ More of them would reach into the line above on the screen.
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
-# Unicode calls these characters letters, marks or symbols, but they are not safe to show. Terminals draw some of them
-# as nothing or as a blank: Hangul and Khmer fillers, the grapheme joiner, the empty Braille cell. They draw variation
-# selectors and skin tones into the preceding character, with a width that differs between terminals.
+# Characters that are not safe to show, although Unicode calls them letters, marks or symbols. Terminals draw fillers,
+# the grapheme joiner and the empty Braille cell as nothing or as a blank. They merge variation selectors and skin tones
+# with the preceding character, whose width then differs between terminals.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)
 )
@@ -80,8 +80,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# Neither pattern begins with a repetition of unlimited length, so that matching takes linear time even for an id of
-# 32,000 characters.
+# `_URL_USER` and `_KEYED` do not begin with a repetition of unlimited length, so that a search takes linear time even
+# in an id of 32,000 characters.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

@@ -226,7 +226,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                lag = summary.lag if summary.lag_at == now else None  # a kept lag is no new sample
+                # The summary may contain the lag of an earlier read, which must not become a sample at this time.
+                lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
         self._report(ReadResult(group, now, description, offsets, fault=fault is not None or incomplete), recorded_at)
@@ -288,7 +289,8 @@ class SweepTier:
                 began = self._timer.now()
                 batch = [group for group in groups[start : start + options.sweep_batch] if group in self._store.groups]
                 read = not batch or await self._read(batch)
-                # If the coordinator did not answer, wait longer before the next batch.
+                # Pause so that all coordinators together are read at the sweep rate. If this coordinator did not
+                # answer, wait longer before its next batch.
                 pause = len(batch) * len(self._sweeps) / self._rate() if read else options.sweep_pause
                 await self._timer.pause_for(pause - (self._timer.now() - began))
             await self._timer.pause_for(options.sweep_pause - (self._timer.now() - started))
@@ -318,7 +320,8 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        now = self._timer.now()  # All summaries of a batch share this float object, because 100,000 floats take 2.4 MB.
+        # All summaries of the batch share this float object, because one float for each of 100,000 groups takes 2.4 MB.
+        now = self._timer.now()
         for start in range(0, len(groups), _SUMMARIES_PER_SLICE):
             for group in groups[start : start + _SUMMARIES_PER_SLICE]:
                 self._take(group, read, faults.get(group), now, memberless=group in memberless)

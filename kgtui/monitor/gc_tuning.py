@@ -55,7 +55,7 @@ class GcTuning:
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # number of allocated memory blocks after the last collection
+        self._blocks = 0  # number of allocated memory blocks after the last collection, or fewer if blocks were freed
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -126,8 +126,8 @@ class GcTuning:
         gc.freeze()
         self._blocks = sys.getallocatedblocks()
         if self._trim is not None:
-            # Returning memory takes milliseconds. In a thread, it does not block the event loop, because ctypes
-            # releases the GIL.
+            # Return free memory to the system in a thread, because this takes milliseconds. The call does not block
+            # the event loop, because ctypes releases the GIL.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:

@@ -206,7 +206,8 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # The user has gone back in a replay, and the stored reads are later than this one.
+            # In a replay, the user has gone back to an earlier time. Drop the stored reads, which are later than this
+            # read.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history

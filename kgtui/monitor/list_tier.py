@@ -145,7 +145,8 @@ class ListTier:
         self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, so that a key press waits for at most one slice of this work.
+        # Group lists are stored in slices, between which key presses are handled. This lock prevents that two lists are
+        # stored at the same time, so that a key press waits for at most one slice.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -159,7 +160,8 @@ class ListTier:
                 pause = options.metadata_interval if not failures else min(2.0**failures, options.failure_pause_max)
                 await self._timer.pause_for(pause, wake=self._wake)
                 for task in self._polls.values():
-                    if task.done():  # only a bug can end a poll loop; `result` raises its exception
+                    # A poll loop never returns, so only a bug can have ended it; `result` raises its exception.
+                    if task.done():
                         task.result()
         finally:
             for task in self._polls.values():
@@ -219,7 +221,7 @@ class ListTier:
                 self._store.set_broker(node, asked_at=None, fault=fault, failures=failures)
                 self._removals.broker_silent(node)
                 if failures == 1:
-                    # Read the metadata at once, because the broker may have left the cluster.
+                    # Read the cluster metadata at once, because the broker may have left the cluster.
                     self._wake.set()
             else:
                 failures = 0
@@ -243,12 +245,13 @@ class ListTier:
         first = node not in self._listed
         await self._store.take_list(node, delta, first=first)
         self._listed.add(node)
-        # The first list of a broker has no earlier list to be compared with, so it is compared with the store. This
-        # finds groups that are missing after the broker left the cluster and came back.
+        # Groups that the broker no longer lists. The first list of a broker has no predecessor, so it is compared with
+        # the groups in the store, which may be from the time before the broker left the cluster and came back.
         missing = self._store.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            self._wake.set()  # read the metadata, because a new broker may coordinate the missing groups now
+            # Read the cluster metadata at once, because a new broker may coordinate the missing groups now.
+            self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Return the pause before the next poll of a broker, in seconds.

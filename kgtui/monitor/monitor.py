@@ -96,8 +96,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until cancelled. Errors of requests are not raised, but stored as faults in the snapshots."""
-        # This delays the first snapshot as if another had just been published. Before the first lists have arrived, a
-        # snapshot would contain no groups.
+        # Delay the first snapshot as if another had just been published, because a snapshot would contain no groups
+        # before the first group lists have arrived.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -125,7 +125,7 @@ class Monitor:
         details.want_configs(self._configs_of)
         await details.run()
 
-    # -- setting which groups are read in full -----------------------------------------------------------------
+    # -- methods that choose the groups that are read in full --------------------------------------------------
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         """Set the selected group and the visible groups, which are read in full at every interval."""
@@ -141,7 +141,7 @@ class Monitor:
         if self._details is not None:
             self._details.want_configs(group)
 
-    # -- pausing and refreshing the polling --------------------------------------------------------------------
+    # -- methods that pause and refresh the polling ------------------------------------------------------------
 
     @property
     def paused(self) -> bool:
@@ -174,18 +174,18 @@ class Monitor:
         self._store.forget(groups)
         self._publish_soon(0.0)
 
-    # -- publishing snapshots ----------------------------------------------------------------------------------
+    # -- methods that publish snapshots ------------------------------------------------------------------------
 
     def _lists_changed(self) -> None:
         if self._store.groups:
             self._first_listed.set()
         if self._lists.complete and self._complete_at is None:
-            # The first complete list is published at once.
+            # All brokers have listed their groups for the first time. Publish a snapshot at once.
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # Wait for the lists of the other brokers, which arrive at about the same time, because a snapshot of many
-            # groups is expensive.
+            # Wait for the group lists of the other brokers, which arrive at about the same time, because it would be
+            # expensive to publish one snapshot per broker.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
@@ -211,8 +211,8 @@ class Monitor:
         self.snapshot = self._store.snapshot()
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # No garbage is collected until `_FIRST_DRAW` seconds after the first complete list. By then, the first frame
-        # has been drawn, and the keys pressed in the meantime have been handled.
+        # Garbage is collected only when `_FIRST_DRAW` seconds have passed since the first complete group list. By then,
+        # the terminal UI has drawn its first frame and handled the keys pressed in the meantime.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import Listing
 
-# -- values for the terminal UI --------------------------------------------------------------------------------------
+# -- polling intervals and limits of the terminal UI -----------------------------------------------------------------
 
 SHORTEST_INTERVAL = 0.5
 """Minimum interval between two lists of a broker that a user can set, in seconds."""
@@ -133,7 +133,7 @@ def listed_without_members(listing: Listing) -> bool:
     return listing.state == EMPTY and listing.type is not None
 
 
-# -- values for the recorder -----------------------------------------------------------------------------------------
+# -- polling intervals and limits of the recorder --------------------------------------------------------------------
 
 RECORD_INTERVAL = 10.0
 """Interval between two polls while recording, in seconds."""
@@ -188,7 +188,7 @@ def groups_to_describe(
     return due
 
 
-# -- values for kgtui check and kgtui ls --watch -----------------------------------------------------------------------
+# -- polling intervals and limits of `kgtui check` and `kgtui ls --watch` ----------------------------------------------
 
 CHECK_DURATION = 120.0
 """Default duration for which `kgtui check` reads the groups, in seconds."""

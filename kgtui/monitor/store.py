@@ -65,9 +65,9 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Mapping[Any, Any]] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        self._forgotten = 0  # number of groups removed since the mapping `groups` was last recreated
+        self._forgotten = 0  # number of groups removed from the dict `self.groups` since it was last recreated
 
-    # -- storing the group lists of brokers --------------------------------------------------------------------
+    # -- methods that store the group lists of brokers ---------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
         """Store the new and changed groups in a broker's list, in slices.
@@ -89,7 +89,8 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # After a cancellation, `groups` has some of the changes, so `by_listing` must get the same changes.
+            # If this method is cancelled, `self.groups` already has some of the changes. `self.by_listing` must get the
+            # same changes.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:
@@ -152,7 +153,7 @@ class Store:
         """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
-            # Groups are left out if another broker, to which they moved, has listed them in the meantime.
+            # Leave out groups that have moved to another broker, if that broker has listed them in the meantime.
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
             if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
@@ -169,7 +170,7 @@ class Store:
         if joined or left:
             self._stale |= {"groups", "by_listing"}
 
-    # -- storing the status of brokers, the data of groups, and faults --------------------------------------
+    # -- methods that store the status of brokers, the data of groups, and faults ---------------------------
 
     def set_broker(self, node: int, **changes: object) -> None:
         """Change some attributes in the status of a broker."""
@@ -259,7 +260,7 @@ class Store:
             self._stale.add("health")
 
     def _keep_reading(self, part: OrderedDict[str, Reading[T]], name: str, group: str, value: T) -> None:
-        if group not in self.groups:  # the group was deleted while it was read
+        if group not in self.groups:  # the group was deleted while its data was read
             return
         part[group] = Reading(value, self._clock())
         part.move_to_end(group)
@@ -301,7 +302,7 @@ class Store:
         if self.group_faults.pop(group, None) is not None:
             self._stale.add("group_faults")
 
-    # -- making snapshots --------------------------------------------------------------------------------------
+    # -- methods that create snapshots -------------------------------------------------------------------------
 
     @property
     def dirty(self) -> bool:
@@ -316,8 +317,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # For a mapping from which entries were removed, `copy` takes a tenth of the time of `dict()`. But every
-            # removed entry makes `copy` slower, so `groups` is recreated above.
+            # If entries were removed from a dict, `copy` takes a tenth of the time of `dict(…)`. Every removed entry
+            # makes `copy` slower, so `self.groups` is recreated above after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

@@ -135,7 +135,7 @@ def verdict_text(health: GroupHealth) -> str:
     return name + "?" * bool(health.undecided)
 
 
-# -- functions that convert health data to the values of fields ------------------------------------------------------
+# -- functions that convert health data to values of output fields ---------------------------------------------------
 
 
 def _rounded(value: float | None) -> float | None:
@@ -197,7 +197,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
     return [_partition_object(row) for row in health.partitions.values() if row.status > Status.OK]
 
 
-# -- fields that only `kgtui check` has ------------------------------------------------------------------------------
+# -- output fields that only `kgtui check` has -----------------------------------------------------------------------
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:

@@ -261,7 +261,7 @@ def _markdown_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         return ""
     escaped = "\\|"
     lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    # An unescaped pipe would end the cell, even inside a code span.
+    # Escape pipes, because an unescaped pipe would end the cell of the Markdown table, even inside a code span.
     lines += [f"| {' | '.join(cell.replace('|', escaped) for cell in row)} |" for row in rows[:MAX_ROWS]]
     left = len(rows) - MAX_ROWS
     return "\n".join(lines) + (f"\n\n{left:,} more rows are in the JSON export" if left > 0 else "")

@@ -43,14 +43,15 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     lines += rows
     if not lines:
         return ""
-    # Cells are padded column by column, because most columns repeat a few texts, and each text is padded only once.
+    # Pad the cells column by column, because most columns repeat a few texts, and `_padded` pads each text only once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # The dash is handled without Rich, because importing Rich is slow and no other text outside ASCII is as frequent.
+    # Importing Rich is slow. ASCII texts and the dash, the most frequent text outside ASCII, are therefore measured
+    # without it.
     if text.isascii() or text == "–":
         return len(text)
     from rich.cells import cell_len

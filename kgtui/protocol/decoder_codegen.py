@@ -86,7 +86,8 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Python does not raise when a slice ends after the data, so the end of the last field is checked here.
+                # The generated decoder reads strings by slicing, and a slice that ends after the data raises no error.
+                # The decoder therefore checks that its final position is not after the data.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -151,7 +152,9 @@ class _Decoder:
         if field.tag is None:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
-        else:  # A null struct is an unsigned varint of 0 in a tagged field, and an int8 of -1 in an untagged field.
+        else:
+            # In a tagged field, a nullable struct begins with an unsigned varint, which is 0 for null. In an untagged
+            # field, it begins with an int8, which is -1 for null.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")

@@ -224,8 +224,8 @@ class _Encoder:
         `expression` is the Python expression of the value; `default` is the name of a constant with the default.
         """
         if field.struct is not None and not field.array:
-            # An empty array is a tuple in the default of the schema, but a list in a decoded struct, so the value is
-            # compared with both forms.
+            # `default` contains empty arrays as tuples, but a decoded struct contains them as lists. The generated
+            # condition therefore also compares the struct with this second default, which contains lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

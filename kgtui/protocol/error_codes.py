@@ -4,7 +4,7 @@ The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common
 Packages that may not import `kgtui.protocol` use the constants in `kgtui.model.error_numbers`, such as `NOT_COORDINATOR = 16`.
 """
 
-# Each error code takes one line, even if Kafka's message is long, so the check of the line length is disabled.
+# Ruff's check of the line length (E501) is disabled in this file, so that each error code takes one line.
 # ruff: noqa: E501
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class ErrorCode:
     """What the user can do about the error; empty if kgtui has no advice for this code."""
 
 
-# The reaction to a code that is not in this table is FINAL. The table contains all codes whose Kafka exception is a subclass of
-# RetriableException, even codes that the APIs used by kgtui never return. It also contains REBOOTSTRAP_REQUIRED (129),
-# whose exception is not retriable.
+# The client's reaction → the error codes that cause it; every other error code causes FINAL. The codes are those whose Kafka
+# exception is a subclass of RetriableException, even if no API that kgtui uses returns them, and NONE (0) and
+# REBOOTSTRAP_REQUIRED (129), whose exception is not retriable.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

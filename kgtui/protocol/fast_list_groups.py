@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a string field → size of the field in bytes, for strings of 0 to 126 bytes. For null and for longer
-# strings, this size is so large that the next access raises IndexError, and the row is then read field by field.
+# `_STEP[byte]` is the size in bytes of a compact string field that begins with this byte, if the string has 0 to 126
+# bytes. For null and for longer strings, `_STEP[byte]` is so large that the next access to the data raises IndexError,
+# and the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# How far after the current position `skip_known` searches for rows from an earlier response, in bytes.
+# Maximum distance, in bytes, from the current position in a response to the known rows that `skip_known` searches for.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -118,7 +119,8 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` were found inside a row, for example in a group id, and are not rows there.
+                # The bytes of `known` begin in the middle of a row, for example in a group id, and are not rows there.
+                # Return to the position before the search.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -167,11 +169,11 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
         try:
             stop = row[0]
             if stop < 128:
-                # Calling tuple.__new__ with a concatenated tuple is a third faster than calling GroupRow.
+                # `new` is `tuple.__new__`. Calling it is a third faster than calling the named tuple GroupRow.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
-            # The row is truncated, its group id is not UTF-8, or the part after the group id is not cached.
-            # `decode_any` therefore reads the row field by field.
+            # The row is truncated, its group id is not UTF-8, or the part after the group id is not cached. In all
+            # three cases, `decode_any` below reads the row field by field.
             pass
         return decode_any(row)
 
@@ -184,9 +186,9 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# A tail is the part of a row after the group id. `_TAILS` maps version → bytes of a tail → the decoded tail. Tails that
-# differ only in a tagged field have different bytes but equal values, and `_SHARED_TAILS` makes them share one tuple.
-# The sizes of both caches are limited, because a broker could send arbitrary states.
+# `_TAILS` caches the decoded tail (the part after the group id) of ListGroups rows: version → bytes of the tail →
+# decoded tail. Tails that differ only in tagged fields share one decoded tuple, which is in `_SHARED_TAILS`. The sizes
+# of both caches are limited, because a broker could send arbitrary states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

@@ -82,9 +82,9 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# A row of OffsetFetch consists of partition, offset, leader epoch (these three are `_HEAD`), length of the metadata,
-# metadata, error code and tagged fields. The length is at `_LENGTH_AT`. A row without metadata and tagged fields has 20
-# bytes.
+# Position of the metadata length in a row of an OffsetFetch response. A row consists of partition, offset and leader
+# epoch (`_HEAD`), length of the metadata, metadata, error code and tagged fields. Without metadata and tagged fields,
+# a row has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack

@@ -160,7 +160,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # Thousands of groups have the same read time, so its text is computed only once.
+@lru_cache(maxsize=64)  # the texts are cached, because thousands of groups were read at the same time
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -333,8 +333,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers do not list types and states, so groups with the same listing may have different types and states.
-        # Values are then computed for each group.
+        # Groups with the same listing share field values only if every listing has a type and a state. Old brokers do
+        # not list them, so groups with the same listing may have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

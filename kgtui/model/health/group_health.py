@@ -53,7 +53,8 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         verdicts[key], health = judge(row, samples)
         partitions[key] = health if topics is None else replace(health, subscribed=row.topic in topics)
         ages.add(row, samples)
-        # The retention is used only if the partition is not OK, because a group that keeps up loses no records.
+        # The topic's retention is needed to predict the loss of unread records. If the partition is OK, it is not used,
+        # because a group that keeps up loses no records.
         kept = retention.topics.get(row.topic) if health.status > Status.OK else None
         loss = _loss(history, row, samples, kept)
         losses += [] if loss is None else [loss]
@@ -188,7 +189,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # A simple group, which has no protocol type, commits while it is Empty, so the expiry of its offsets is not known.
+    # Without a protocol type, the group is a simple group. Simple groups commit while they are Empty, so it is not
+    # known when their offsets expire.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

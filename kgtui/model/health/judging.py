@@ -104,8 +104,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window holds only the newest `intervals` commits. Older changes matter only if `min_distance` makes a commit
-    # replace the previous one.
+    # Only the newest `intervals` changes of the offset are added, because the window holds only as many commits. With
+    # `min_distance`, all changes are added, because a commit may then replace the previous one in the window.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -114,8 +114,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, the window gets none, so that its current lag is unknown. An older log
-    # end offset would make the lag too small.
+    # If the newest read has no log end offset, the window gets no log end offsets, so that the current lag is unknown.
+    # An older log end offset would make the lag too small.
     kept = (
         (*_refreshed(times, ends, every)[-options.intervals :], ends[-1]) if rows and with_end[-1:] == rows[-1:] else ()
     )
@@ -238,8 +238,8 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # Nothing was acknowledged since the first read. The standstill may have begun before that and be longer than
-        # `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
+        # The share group acknowledged nothing since the first read. The standstill may have begun earlier and be longer
+        # than `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided

@@ -114,7 +114,8 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     computed from the first observed jump to the last one.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        return None  # A log start offset never goes back, so it has not moved if the first and last one are equal.
+        # The log start offset has not moved: it never decreases, and the first and the last one are equal.
+        return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
     return growth(leaps)

@@ -24,7 +24,8 @@ All samples of the last minutes are kept, and the oldest sample. Of the samples 
 """
 
 _SAMPLE_FIELDS = 5
-# This value stands for None in the array. It cannot be confused with data, because offsets and lags are never negative.
+# Stands for an unknown offset or lag in an array of integers, which cannot contain None. Offsets and lags are never
+# negative.
 _UNKNOWN = -1
 
 
@@ -58,14 +59,14 @@ class Samples:
         return len(self._rows) // _SAMPLE_FIELDS
 
     def __iter__(self) -> Iterator[Sample]:
-        # The conversion of -1 to None is written out instead of calling a function per value, because it runs for
-        # thousands of partitions.
         values = self._rows.tolist()
         numbers = iter(values)
-        if values and min(values) >= 0:  # Fast path: every value is known.
+        # Fast path: no conversion is needed, because no value is -1, which stands for None.
+        if values and min(values) >= 0:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
+            # -1 becomes None without a function call per value, because calls are slow for thousands of partitions.
             yield Sample(
                 at,
                 None if position < 0 else position,
@@ -84,9 +85,8 @@ class Samples:
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
-        # The conversion of None to -1 is written out instead of calling a function per value, because it runs for every
-        # partition in view at every poll.
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
+        # None becomes -1 without a function call per value, because calls are slow for thousands of partitions.
         self._rows.extend((
             at,
             _UNKNOWN if position is None else position,
@@ -275,7 +275,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The group may have had another state during the gap, so an earlier `empty_since` is no longer valid.
+            # The Empty period begins at this read, because the group was not Empty before, or may have had another
+            # state during a gap between the reads. The flag says that the period may have begun earlier.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -108,8 +108,8 @@ class Lexer:
             )
         key_start = self._at
         key = self._key()
-        # Only terms about group ids may be regular expressions. In other terms, a slash at the start is part of the
-        # value, as in the host `/10.0.0.7`.
+        # Only a term without a key, which is about group ids, may be a regular expression between slashes. In other
+        # terms, a slash at the start is part of the value, as in the host `/10.0.0.7`.
         read = self._id_value if key is None else self._value
         values = [read()]
         while self._peek() == ",":

@@ -48,8 +48,6 @@ class Glob:
 
 @lru_cache(maxsize=256)
 def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
-    # The literal part after each `*` is an atomic group, which keeps its first match. Without backtracking, the time is
-    # linear in the length of the text.
     parts: list[str] = [""]
     for index, char in enumerate(text):
         if index not in wild:
@@ -58,6 +56,8 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
             parts[-1] += "."
         else:
             parts.append("")
+    # Each `*` and the text after it become an atomic group, so that there is no backtracking and matching takes linear
+    # time.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1] if part)
     last = f".*{parts[-1]}" if len(parts) > 1 else ""
     pattern = re.compile(f"{parts[0]}{middle}{last}", re.DOTALL)
@@ -92,7 +92,8 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # A set with a single expression reports only whether it matches. This takes a quarter of the time of a search.
+        # Match with an RE2 set that contains only this expression. A set reports whether the expression matches, but
+        # not where, which takes a quarter of the time of `search`.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

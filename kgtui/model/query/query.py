@@ -24,8 +24,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # This module imports `VerdictTerm` only for type checking. The parser imports it only for the few filters that
-    # contain the term `verdict:`.
+    # These types exist only for type checking, because `VerdictTerm` is not imported at run time, except by the parser
+    # for the few filters that contain the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 

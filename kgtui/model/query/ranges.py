@@ -89,7 +89,7 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are integers, so `>5` means 6 or more. For times, `>` and `>=` make no difference.
+    # Counts are integers, so `>5` means 6 or more. Times are not, so `>` is treated like `>=`, and `<` like `<=`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

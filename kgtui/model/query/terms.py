@@ -57,7 +57,8 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # A slash would end the expression, so a backslash is added before each slash that has none.
+    # Add a backslash before each slash that has none, because a plain slash would end the regular expression in the
+    # text of the filter.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -160,8 +161,8 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # A value that is not in the catalog needs quotes. Without quotes, the parser would reject it as a typing
-        # mistake.
+        # A value needs quotes if it is not one of the accepted values of its key. Without quotes, the parser would
+        # reject it as a typing mistake.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -191,8 +192,8 @@ class NameTerm:
         """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Thousands of groups share the same few topics and hosts. Each distinct set of names is therefore matched only
-        # once.
+        # Topics or hosts of a group → whether they match. The results are cached, because thousands of groups have the
+        # same few topics and hosts.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:
@@ -243,7 +244,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Fast path: for nearly all groups, the summary of the sweep has the number, and there is no newer read.
+        # Fast path: nearly all groups were read only by the background sweep, so their summaries contain the number.
+        # `newer` contains the groups that were read again after the sweep.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
 

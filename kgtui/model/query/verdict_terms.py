@@ -85,7 +85,8 @@ class VerdictTerm:
         status, kind = (None, None) if health is None else (health.status, health.kind)
         if any(one.holds(status, kind) for one in self.any_of):
             return not self.negated
-        # Without a verdict, the result is None. `NOT_FOUND` counts as no verdict; its value is 0, so it is falsy.
+        # The result is None if the group has no verdict. This includes `NOT_FOUND`, which is falsy because its value
+        # is 0.
         return self.negated if status else None
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:

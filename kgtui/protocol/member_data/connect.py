@@ -33,8 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# A worker may omit one or more of the last three fields. The versions in this table are therefore not Kafka's versions.
-# Instead, a message of version n has the first n of these three fields.
+# Assignment of a Connect worker. The sender may omit one or more of the last three fields, so the versions in this
+# table are not Kafka's versions. Instead, a message of version n has the first n of these three fields.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),

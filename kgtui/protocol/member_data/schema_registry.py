@@ -109,7 +109,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # The data is malformed: it is not JSON, not UTF-8, nested too deeply, or has a number with too many digits.
+        # The data is not JSON, is not UTF-8, is nested too deeply, or contains a number with too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

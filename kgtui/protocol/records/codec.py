@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.protocol.schema import Field, Struct
 
-# A key begins with its record type, and a value begins with its version.
+# The key of a record begins with its record type, and the value with its version; both are int16.
 _HEADER = Packing(">h")
 _HEADER_SIZE = _HEADER.size
 _read_header = _HEADER.unpack_from

@@ -96,7 +96,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
 Since Kafka 4.3, the value also has the time when the assignment was computed (KIP-1263).
 """
 
-# Records with committed offsets of classic, consumer and streams groups.
+# Keys and values of the records that store the committed offsets of classic, consumer and streams groups.
 
 _OFFSET_COMMIT_KEY: Rows = (
     ("group", "string", "0"),
@@ -119,7 +119,8 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Records of classic groups: one record per group with all its members, written at the end of each rebalance.
+# Key and value of the record of a classic group. It contains all members, and the coordinator writes it at the end of
+# each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -143,9 +144,8 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Records of consumer groups (KIP-848), and of the regular expressions that their members subscribe to.
-# `ClassicMemberMetadata` has the metadata that a member sent if it uses the classic protocol. For a member that uses
-# the new protocol, this field is null.
+# Keys and values of the records of consumer groups (KIP-848), including the regular expressions to which members
+# subscribe. The field `ClassicMemberMetadata` is null unless the member uses the classic protocol.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -220,8 +220,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Records of share groups (KIP-932), in the format of Kafka 4.1 and later. The start offsets of share groups are in
-# another topic, `__share_group_state`.
+# Values of the records of share groups (KIP-932), in the format of Kafka 4.1 and later. The start offsets of share
+# groups are not among them, because Kafka stores them in the topic `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
@@ -262,7 +262,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Records of streams groups (KIP-1071), in the format of Kafka 4.2 and later.
+# Values of the records of streams groups (KIP-1071), in the format of Kafka 4.2 and later.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),
@@ -363,7 +363,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Brokers before 4.1 write this record. Newer brokers write a hash into ConsumerGroupMetadata instead (KIP-1101).
+    # Only brokers before Kafka 4.1 write ConsumerGroupPartitionMetadata. Newer brokers write a hash of the metadata of
+    # the subscribed topics into ConsumerGroupMetadata instead (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
