@@ -274,8 +274,8 @@ class Transport:
                 **options,
             )
         except aiokafka.errors.BrokerResponseError as error:
-            # The broker has refused the login. ConnectError prevents that the same login is tried at the next IP
-            # address of the host, whereas `_AddressFailedError` below allows it.
+            # The broker has refused the login. Unlike `_AddressFailedError` below, ConnectError ends the attempts, so
+            # that the login is not repeated at the next IP address of the host.
             raise ConnectError(self._explain(error, address), address=str(address)) from error
         except _REFUSALS as error:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)

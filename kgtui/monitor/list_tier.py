@@ -145,8 +145,8 @@ class ListTier:
         self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # Group lists are stored in slices, between which key presses are handled. This lock prevents that two lists are
-        # stored at the same time, so that a key press waits for at most one slice.
+        # Group lists are stored in slices, between which key presses are handled. Because of this lock, only one list
+        # is stored at a time, so that a key press waits for at most one slice.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:

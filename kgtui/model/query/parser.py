@@ -100,7 +100,7 @@ def _not_empty(value: Value) -> str:
 
 
 def _glob(value: Value) -> Glob:
-    # Replace the wildcard `%` with `*`, which means the same. Users may type `%`, because it needs no quotes in a shell.
+    # Replace the wildcard `%` with `*`, which means the same. Users may type `%`, which needs no quotes in a shell.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 
