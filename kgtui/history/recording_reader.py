@@ -216,7 +216,8 @@ class RecordingReader:
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            midnight_poll = first_poll if back else polls[0][0]  # first poll after this midnight
+            # The first poll after the midnight between the days of this iteration and of the previous one
+            midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
                 return self._poll(midnight_poll)

@@ -286,7 +286,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
     """
 
     def ignore_errors() -> None:
-        with suppress(Exception):  # fails if the JVM has exited already
+        with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
 
     thread = threading.Thread(target=ignore_errors, daemon=True)

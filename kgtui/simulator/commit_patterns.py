@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Shortest `delay` that a `Steady` pattern varies from commit to commit, in seconds. A shorter one is constant."""
+"""Minimum `delay` of a `Steady` pattern, in seconds, that varies from commit to commit. Shorter delays are constant."""
 
 
 class CommitPattern(Protocol):

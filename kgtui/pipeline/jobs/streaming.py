@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 4
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
-"""Error of Spark Connect when a Python worker has not started within ten seconds, for example on a busy machine."""
+"""Part of the error that Spark Connect reports if a Python worker does not start within ten seconds.
+
+This happens for example on a busy machine.
+"""
 
 
 def start_query(writer: DataStreamWriter, checkpoint: Path, interval: float | None) -> StreamingQuery:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600_000
-"""Length of time that one row of the table covers, in milliseconds."""
+"""Length of time that one row of gold `churn` covers, in milliseconds."""
 
 _KEY = ("group", "hour")
 _COUNTS = ("rebalances", "members_joined", "members_left", "partitions_moved", "rebalancing_seconds", "epoch_steps")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600
-"""Length of time that one row of the table covers, in seconds."""
+"""Length of time that one row of gold `forecast` covers, in seconds."""
 
 _KEY = ("group", "topic", "partition")
 _NOISE = 0.1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MINUTE = 60
-"""Length of time that one row of the table covers, in seconds."""
+"""Length of time that one row of gold `lag` covers, in seconds."""
 
 _LOG = ("topic", "partition")
 _MINUTE = ("at", "slot", "first", "steady_since", "group")

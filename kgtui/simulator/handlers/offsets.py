@@ -35,7 +35,7 @@ UNINITIALIZED = (-1, -1)
 """Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Start offset and lag, by partition."""
+"""Number of a share partition → its start offset and lag."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
