@@ -207,7 +207,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The listing feed of one scripted broker."""
+    """The listing feed of one scripted broker. Each poll returns the changes since the previous poll."""
 
     admin: ScriptedAdmin
     broker: int

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# All ports that `free_ports` has returned. It never returns a port twice, even if no broker listens on the port yet.
+# Ports that `free_ports` has returned and must not return again. Such a port may still look free, because a broker
+# starts to listen only seconds later.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -23,8 +24,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Minimum instead of default: single groups may set a short heartbeat interval, and all other groups keep Kafka's
-    # default, which tests compare.
+    # Only the minimums of the heartbeat interval and the session timeout are lowered, so that single groups may set
+    # shorter values. All other groups keep Kafka's defaults, which tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }

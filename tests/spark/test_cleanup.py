@@ -107,13 +107,13 @@ def test_offset_expiry_is_counted_from_last_commit_or_from_state_empty(spark: Sp
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # A group without decoded commits expires a week after it became Empty, here on day 1.5.
+        # Without decoded commits, the offsets of a consumer group expire a week after it became Empty, here on day 1.5.
         "polled": ms(1.5 * DAYS + WEEK),
-        # A group with decoded commits expires a week after the last of them, here on day 1.
+        # With decoded commits, the offsets expire a week after the last of these commits, here on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
-        # A classic group expires a week after it became Empty, here on day 0.5, even if its offsets are reset later.
+        # The group has been Empty since day 0.5. The later change of its offsets (a reset) does not delay the expiry.
         "classic": ms(0.5 * DAYS + WEEK),
-        # A simple group expires a week after its last commit, which was first polled on day 1.5.
+        # The offsets of a simple group expire a week after its last commit, which a poll first saw on day 1.5.
         "simple": ms(1.5 * DAYS + WEEK),
     }
 

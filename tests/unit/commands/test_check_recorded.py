@@ -159,7 +159,8 @@ def test_time_until_records_expire_is_computed_from_the_recorded_retention(
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # The check covers two minutes, in which the oldest unread record was not read. The topic keeps records for an hour.
+    # The oldest unread record was written before the two minutes of the check. As the topic keeps records for an hour,
+    # this record will be deleted in at most 58 minutes.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")

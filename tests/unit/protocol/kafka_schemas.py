@@ -82,7 +82,8 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # `"default": "null"` in a schema of Kafka means that the default is null. A schema without `default` gives None.
+    # In Kafka's schemas, `"default": "null"` means that the default of the field is null. The variable is None only if
+    # the field has no `default`.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"
