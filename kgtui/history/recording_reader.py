@@ -209,7 +209,7 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # Each iteration also compares the states before and after the midnight between its day and the previous
+        # Each iteration also compares the group's states before and after the midnight between its day and the previous
         # iteration's day. `adjacent` is the previous iteration's state at this midnight.
         adjacent: GroupState | None = None
         first_poll = 0  # when searching backward: time of the first poll of the previous iteration's day

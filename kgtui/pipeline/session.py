@@ -304,7 +304,7 @@ def silence_py4j_logging() -> None:
     and logs an error if the JVM has already exited.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
-    logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger
+    logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:
@@ -332,7 +332,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy bytes from one file descriptor to another, except for `_NOISE`, until the source is closed."""
-    partial = b""  # an unfinished line that may turn out to be noise, so it is not copied before it is complete
+    partial = b""  # an unfinished line, which is held back while it may still become a line of `_NOISE`
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

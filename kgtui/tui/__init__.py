@@ -26,6 +26,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# Textual reads this variable while it is imported, so it must be set before that. A key that is pressed just after a
-# poll was drawn waits for nearly two frames: 33 ms at Textual's default of 60 frames per second, but only 8 ms at 250.
+# TEXTUAL_FPS is the frame rate. It must be set here, because Textual reads it while it is imported. A key that is
+# pressed just after a poll was drawn waits for nearly two frames: 33 ms at Textual's default of 60 frames per second,
+# but only 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -108,7 +108,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # With `since`, `read_up_to` may be None, because the topic may have no records after `since`. This is no error.
+        # If `read_up_to` is None, there is nothing to check, because the topic may have no records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -142,8 +142,8 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
         F.coalesce(F.sum("seconds"), F.lit(0.0)).alias("rebalancing_seconds"),
     )
     # The rebalances are counted in three ways: `entered` (changes to a rebalancing state), `steps` (epoch increases)
-    # and `shuffles` (polls that saw members join or leave). Polls can miss a rebalance in each way, so the largest
-    # count is used.
+    # and `shuffles` (polls that saw members join or leave). Each of these counts may miss some rebalances, so the
+    # largest count is used.
     return sums.select(
         "group",
         "hour",

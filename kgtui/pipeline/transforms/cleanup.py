@@ -83,8 +83,8 @@ def family_of(group: Column) -> Column:
     The family is the prefix up to the first separator, as in the tree of groups in the terminal UI.
     """
     family = F.lit(None).cast("string")
-    # The first separators take precedence. They are therefore tried last, because each match replaces the previous
-    # match.
+    # The first separators in FAMILY_SEPARATORS take precedence. They are therefore tried last, because each match
+    # replaces the previous match.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -111,8 +111,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Each source gives the latest possible time, because the true time is unknown. Decoded records are preferred,
-    # because the recording may have begun later than the true time and then gives the time of its first poll.
+    # The true start of the quiet or empty time is unknown, so each source gives the latest possible start. Decoded
+    # records are preferred, because polls cannot show a start before the first poll of the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)

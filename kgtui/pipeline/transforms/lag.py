@@ -167,7 +167,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # Of these log ends, the lowest is used. If several polls saw this log end, the first of these polls is used.
+    # Of the log ends in this window, the lowest is used. If several polls saw this log end, the first of these polls is
+    # used.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))

@@ -98,8 +98,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # A broker resource without a name stands for the configs that are set for all brokers. It gets no configs, and
-        # neither does a resource for client metrics, because the simulated cluster has none.
+        # The simulated cluster has no configs of client metrics, and no configs that are set for all brokers. A broker
+        # resource without a name stands for the latter.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [

@@ -40,7 +40,7 @@ TREND_WINDOW = 60.0
 STEADY = 0.05
 """Rate of change of the lag, in records per second, below which the trend is shown as `steady`."""
 _WITH_DATE = 43_200.0  # a time is shown with its date if it is at least this many seconds (12 hours) in the future
-_STALE = 60.0  # a health verdict is shown with its age if the age of its data, in seconds, is greater than this
+_STALE = 60.0  # a health verdict is shown with its age if its data is more than this many seconds old
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
 _MOST_MEMBERS_NAMED = 3  # maximum number of members that the `held up by` field lists by name
 

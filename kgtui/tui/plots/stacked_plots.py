@@ -68,8 +68,8 @@ def plot_lines(
         states: whether to draw the plots of states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # `free_lines` remain for the plots of lag and rates. The plot of members and the time axis take one line each, and
-    # so do the plots of states and changes if they are drawn.
+    # The plots of lag and rates get the lines that other plots do not need. The plot of members and the time axis take
+    # one line each, and so do the plots of states and changes if they are drawn.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
