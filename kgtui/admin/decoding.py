@@ -98,7 +98,7 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
     # What a Connect worker runs is computed from the assignment that it reported when it joined (`had`), because a
-    # cooperative assignment (KIP-415) contains only the changes to it.
+    # cooperative assignment (KIP-415) contains only the changes to that assignment.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)

@@ -147,7 +147,7 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # A group that is moving between two brokers may be listed by both. Its last listing is used.
+                # A group that is moving between two brokers may be listed by both. One of the two listings is used.
                 merged |= answer
         self._listings |= merged
         merged, more = await self._complete(merged, deadline)

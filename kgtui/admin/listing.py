@@ -220,8 +220,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The version of ListGroups has changed, because the broker was upgraded or rolled back since the last poll.
-            # Whether a group without a listed type is classic may have changed, too.
+            # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. The
+            # interner must know whether the broker now supports ConsumerGroupDescribe.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)

@@ -85,8 +85,8 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
         case EOFError() | ConnectionError():
             return explain_hang_up(address, settings)
         case OSError():
-            # If several IP addresses of the host fail, asyncio raises one OSError without `strerror`. Its message
-            # contains the error of each address, so the whole message is shown.
+            # If connecting to several IP addresses of the host fails, asyncio raises one OSError without `strerror`.
+            # Its message contains the error of each address, so the whole message is shown.
             return f"kgtui cannot connect to {address}: {error.strerror or error}"
     return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
 

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a number of seconds above 0")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Disable garbage collection, because it would only visit the groups, which all stay alive until the end.
+        # Disable garbage collection, because a collection would free nothing: all groups stay alive until the end.
         gc.disable()
         # Freeze all objects at exit, so that the last garbage collection of the interpreter skips them.
         atexit.register(gc.freeze)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of further calls of `advance` for which the same poll may stay shown while a recording plays.
+"""While a recording plays, one recorded poll stays on the screen for at most this number of further `advance` calls.
 
-If reaching the next poll takes more calls, because the poll interval is long, `advance` moves to it at once.
+If the next poll is further away, because the poll interval is long, `advance` moves to it at once.
 """
 
 
@@ -72,8 +72,8 @@ class SessionOpener:
     async def connect(self, address: str) -> Session:
         """Open a session on the cluster at an address. Raises `UnreachableError`, `ConfigError`."""
         seeds = parse_bootstrap(address, "address")
-        # Handle the address like the value of --bootstrap-server, so that the credentials and the read-only flag of a
-        # configured cluster with this address are used.
+        # Handle the address that the user has entered like the value of --bootstrap-server, so that the credentials and
+        # the read-only flag of a configured cluster with this address are used.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)

@@ -115,8 +115,10 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     """Return one change per change point: the change from the previous change point to this one."""
     found: list[Change] = []
     before: ChangePoint | None = None
-    since: float | None = None  # time when the state at `before` began; None if its start was not observed
-    rebalancing_since: float | None = None  # time when a rebalance began that has not ended yet; None if not observed
+    # Time when the group's current state began; None if that was not observed.
+    since: float | None = None
+    # Time when the current rebalance of the group began; None if there is none or its start was not observed.
+    rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None
         if before is None or now.gap:

@@ -55,7 +55,7 @@ class GcTuning:
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # number of allocated memory blocks after the last collection, or fewer if blocks were freed
+        self._blocks = 0  # smallest observed number of allocated memory blocks since the last garbage collection
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Time for which a new list waits before it is published, in seconds, while lists of other brokers are under way."""
+"""Time, in seconds, for which a new group list waits to be published while other brokers have not answered yet."""
 
 _BACKGROUND_FACTOR = 10.0
 """Factor by which the time between two snapshots is longer if only summaries of the sweep or health verdicts changed.

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 # -- polling intervals and limits of the terminal UI -----------------------------------------------------------------
 
 SHORTEST_INTERVAL = 0.5
-"""Minimum interval between two lists of a broker that a user can set, in seconds."""
+"""Shortest interval between two reads of a broker's group list that a user can set, in seconds."""
 
 LONGEST_INTERVAL = 300.0
-"""Maximum interval between two lists of a broker that a user can set, in seconds."""
+"""Longest interval between two reads of a broker's group list that a user can set, in seconds."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
 """Rule for when the time between two reads of a group in the terminal UI is a gap.
@@ -39,7 +39,7 @@ KEY_REPEAT_LIMIT = 1.0
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum time for which a broker that has left the cluster still counts as a broker that does not respond, in seconds.
 
-After this time, it is forgotten as soon as its groups are listed by other brokers.
+After this time, the broker is forgotten as soon as other brokers list its groups.
 """
 
 REMOVAL_GRACE = 10.0
@@ -145,7 +145,7 @@ RECORD_MIN_TIMEOUT = 5.0
 """Minimum timeout of one poll of the recorder, in seconds. A longer polling interval is itself the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
-"""Maximum time that the recorder waits for the first list of every broker, in seconds."""
+"""Maximum time that the recorder waits for the first group list of every broker, in seconds."""
 
 RECORD_GROUP_BATCH = 400
 """Number of groups that the recorder reads from one coordinator in one batch."""
@@ -180,8 +180,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # The next description is due after 50 to 100 % of the interval, depending on the group id, so that not all
-        # groups are described in the same poll.
+        # The next description of a group is due after 50 to 100 % of the interval, depending on the hash of its id, so
+        # that not all groups are described in the same poll.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -206,7 +206,7 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""
 
 WATCH_INTERVAL = 2.0
-"""Default interval between two lists of `kgtui ls --watch`, in seconds."""
+"""Default interval between two reads of the group lists by `kgtui ls --watch`, in seconds."""
 
 WATCH_FIRST_TIMEOUT = 10.0
 """Maximum timeout of the reads of `kgtui ls --watch` until all brokers have answered once, in seconds."""

@@ -89,8 +89,8 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # If this method is cancelled, `self.groups` already has some of the changes. `self.by_listing` must get the
-            # same changes.
+            # This also runs if the method is cancelled, because `self.groups` then already has some of the changes, and
+            # `self.by_listing` must get the same changes.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:

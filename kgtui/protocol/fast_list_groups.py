@@ -25,7 +25,7 @@ _BEYOND = 1 << 62
 # and the row is then read field by field.
 _STEP = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Maximum distance, in bytes, from the current position in a response to the known rows that `skip_known` searches for.
+# Maximum distance, in bytes, over which `skip_known` searches a ListGroups response for rows of an earlier response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -119,8 +119,8 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` begin in the middle of a row, for example in a group id, and are not rows there.
-                # Return to the position before the search.
+                # The rows of the earlier response were not found: their bytes (`known`) only occur inside another row,
+                # for example in a group id. Return to the position before the search.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)

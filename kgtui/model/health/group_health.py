@@ -189,8 +189,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # Without a protocol type, the group is a simple group. Simple groups commit while they are Empty, so it is not
-    # known when their offsets expire.
+    # Return no expiry of the offsets if it cannot be computed. This includes simple groups, which have no protocol
+    # type, because they commit while they are Empty.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

@@ -238,8 +238,8 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # The share group acknowledged nothing since the first read. The standstill may have begun earlier and be longer
-        # than `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
+        # The share group has acknowledged nothing since the first read. The standstill may have begun earlier and be
+        # longer than `watching.window`, so STOP or STALL can neither be confirmed nor excluded.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewound(moves[-watching.rules.intervals :]):
         return Status.REWIND, undecided

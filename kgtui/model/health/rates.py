@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 LEAST = 3
-"""Minimum number of samples for a trend.
+"""Minimum number of samples from which a trend is computed.
 
 Two samples are not enough, because the lag rises between commits and falls with every commit.
 """

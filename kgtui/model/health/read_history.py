@@ -66,7 +66,7 @@ class Samples:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
-            # -1 becomes None without a function call per value, because calls are slow for thousands of partitions.
+            # -1 is converted to None inline, because function calls would be slow for thousands of partitions.
             yield Sample(
                 at,
                 None if position < 0 else position,
@@ -86,7 +86,7 @@ class Samples:
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin()
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
-        # None becomes -1 without a function call per value, because calls are slow for thousands of partitions.
+        # None is converted to -1 inline, because function calls would be slow for thousands of partitions.
         self._rows.extend((
             at,
             _UNKNOWN if position is None else position,
@@ -276,7 +276,7 @@ class ReadHistory:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
             # The Empty period begins at this read, because the group was not Empty before, or may have had another
-            # state during a gap between the reads. The flag says that the period may have begun earlier.
+            # state during a gap between the reads. The second value is true if the period may have begun earlier.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -117,9 +117,9 @@ class Loss:
     at_most: bool = False
 
     SOON = 86_400.0
-    """An expected loss within this many seconds is shown as an error."""
+    """An expected loss of records within this many seconds is shown as an error."""
     NEAR = 3 * 86_400.0
-    """An expected loss within this many seconds is reported.
+    """An expected loss of records within this many seconds is reported.
 
     This is longer than a weekend, so that somebody can act in time.
     """

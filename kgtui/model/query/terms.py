@@ -192,8 +192,8 @@ class NameTerm:
         """Return a function that takes the id of a group in the snapshot and returns the result of `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Topics or hosts of a group → whether they match. The results are cached, because thousands of groups have the
-        # same few topics and hosts.
+        # Topics or hosts of a group → whether the term is true for them. The results are cached, because thousands of
+        # groups have the same few topics and hosts.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.protocol.schema import Field, Struct
 
-# The key of a record begins with its record type, and the value with its version; both are int16.
+# An int16 at the start of a record's key is the record type. At the start of the value, it is the version of the value.
 _HEADER = Packing(">h")
 _HEADER_SIZE = _HEADER.size
 _read_header = _HEADER.unpack_from

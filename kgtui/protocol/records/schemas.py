@@ -119,8 +119,8 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Key and value of the record of a classic group. It contains all members, and the coordinator writes it at the end of
-# each rebalance.
+# Key and value of the record of a classic group. The record contains all members of the group, and the coordinator
+# writes it at the end of each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
