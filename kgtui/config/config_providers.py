@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Takes file and property with the reference, and the path and the key in the reference; returns the value."""
+    """Function that returns the value of a reference.
+
+    It takes the file and the property that contain the reference, as one text for error messages, and the path and the
+    key in the reference.
+    """
 
 PROVIDERS = "config.providers"
 
