@@ -192,7 +192,11 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
     **{entry.name: GroupKind(entry.name, entry.tool) for entry in _ENTRIES if not entry.kinds},
     OTHER: GroupKind(OTHER, None, has_offsets=False),
 }
-"""Every kind by its name: `consumer`, `connect`, `sr`, `simple`, one per newer type, and `other`."""
+"""Every kind of group by its name.
+
+Classic groups have the kind `consumer`, `connect`, `sr` (Schema Registry) or `simple`. The groups of every other type
+have the kind with the name of the type, such as `share`. All other groups have the kind `other`.
+"""
 
 KINDS = tuple(GROUP_KINDS)
 

@@ -114,7 +114,7 @@ class KgtuiApp(CrashReportingApp):
         unknown = table.unknown_ids(self.session.keymap)
         if unknown:
             message = f"there is no action {', '.join(unknown)}; the README lists the ids of all actions"
-            self.notify(message, title="Keys in the configuration", severity="warning", markup=False)
+            self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
         """Show the cluster of a session and begin to poll it. If the session has no cluster, show the start screen."""

@@ -56,9 +56,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed from a log end offset that is at least this fraction of `offset_refresh` old.
+"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
 
-The fraction is less than 1, because reads are sometimes a little early.
+Burrow reads log ends once per `offset_refresh`, and computes lag with a log end that can be that old. The factor is
+below 1, because reads are sometimes a little early.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
@@ -73,7 +74,8 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset and each later change, as commits. The first commit has no lag.
+        window: the first observed offset and each later change, as commits. The lag of the
+            first commit is None, because the time of this commit is not known.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
         pace: average time between two changes, in milliseconds; None if fewer than two changes were observed.

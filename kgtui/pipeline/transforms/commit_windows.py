@@ -35,9 +35,10 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
-"""The lag of a commit is computed with a log end that is at least this fraction of `Options.offset_refresh` old.
+"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
 
-The model uses the same fraction.
+Burrow reads log ends once per `offset_refresh`, and computes lag with a log end that can be that old. The factor is
+below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same factor.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")

@@ -79,12 +79,14 @@ def health(
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add `status`, `undecided`, `complete` and `basis` to each partition's window.
 
-    `status` is the number of a `Status`. `undecided` is the number of a worse `Status` that the partition may have, if
-    polls have not seen enough to decide it; otherwise null. `complete` is the fraction of the window that is filled,
-    and `basis` is the source of the window.
+    `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that could also
+    apply, because polls have not seen enough to rule it out; otherwise null. `complete` is the fraction of the window
+    that is filled. `basis` says whether the window was computed from commits or from polls.
 
     Args:
-        rows: windows from `commit_windows`: of silver commits if `exact` is true, else of positions seen by polls.
+        rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
+            from silver `commits`. All other windows were computed from the positions that polls have seen.
+        watching: settings for computing verdicts.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
     rows = rows.withColumn("basis", F.lit(OBSERVED))

@@ -40,7 +40,7 @@ class StackedPlot(NamedTuple):
     """One of the plots that are drawn below each other, such as the plot of the lag.
 
     Attributes:
-        labels: the labels left of the plot, one for each of its first lines.
+        labels: the labels left of the plot, one per row of text, from the top. There may be fewer labels than rows.
         rows: the lines of the plot.
     """
 

@@ -153,7 +153,7 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
                 help="Show only groups of which some data could not be read, or all groups again."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
-                help="Mark or unmark the group, or all groups of a node that match the filter."),
+                help="Mark or unmark the group; on a branch of the tree, all its groups that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",
                 run=lambda screen: screen.group_tree.mark_all(),
                 help="Mark all groups that match the filter, or unmark them."),

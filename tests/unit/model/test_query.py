@@ -321,7 +321,7 @@ def test_filtering_in_slices_gives_the_same_result_as_at_once() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_ids_of_excluded_listings_are_not_read() -> None:
+def test_group_ids_are_not_read_if_the_listing_excludes_the_groups() -> None:
     """A term that a listing decides is evaluated once per listing, so the ids of excluded listings are not read."""
 
     class Unread(list[str]):

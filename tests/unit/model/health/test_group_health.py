@@ -233,7 +233,7 @@ def test_drain_time_is_unknown_if_the_lag_of_a_partition_is_unknown() -> None:
     assert health.drain is None
 
 
-def test_setting_gap_after_decides_how_much_time_between_reads_is_a_gap() -> None:
+def test_pause_longer_than_gap_after_is_a_gap() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None
