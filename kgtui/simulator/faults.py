@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from kgtui.simulator.cluster_state import ClusterState
+
+Method = TypeVar("Method", bound="Callable[..., Any]")
 
 DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
 """The kinds of damage that a response can have.
@@ -48,6 +50,16 @@ class BrokerFaults:
 
     def __post_init__(self) -> None:
         self.responds.set()
+
+
+FAULT_COMMANDS: list[str] = []
+"""Names of the methods of `Faults` that `SimulatorProcess.control` can call."""
+
+
+def _command(method: Method) -> Method:
+    """Allow `SimulatorProcess.control` to call this method of `Faults` by its name."""
+    FAULT_COMMANDS.append(method.__name__)
+    return method
 
 
 class Faults:
@@ -94,6 +106,7 @@ class Faults:
 
     # Methods that stop, slow down or damage brokers and connections
 
+    @_command
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
@@ -106,6 +119,7 @@ class Faults:
         else:
             faults.responds.set()
 
+    @_command
     def latency(self, node: int, seconds: float, api: int | None = None) -> None:
         """Delay all responses of a broker, or only the responses of the API with the key `api`.
 
@@ -116,15 +130,18 @@ class Faults:
         else:
             self.broker(node).slow[api] = max(0.0, seconds)
 
+    @_command
     def throttle(self, node: int, ms: int) -> None:
         """Make a broker report a throttle time in each response, and pause the connection for that time (KIP-219)."""
         self.broker(node).throttle_ms = max(0, ms)
 
+    @_command
     def cut(self, node: int) -> None:
         """Close all connections of a broker now; new connections are accepted."""
         self._state.node(node)
         self._cut(node)
 
+    @_command
     def damage(self, node: int, kind: str = "truncated", times: int = 1) -> None:
         """Damage the next `times` responses of a broker. Responses to ApiVersions are not damaged and not counted.
 
@@ -135,6 +152,7 @@ class Faults:
             raise ValueError(f"{kind!r} is not a kind of damage; use one of {', '.join(DAMAGES)}")
         self.broker(node).damage.extend([kind] * times)
 
+    @_command
     async def kill(self, node: int) -> None:
         """Kill a broker: its port is closed, and other brokers take over its partitions and groups."""
         broker = self._state.node(node)
@@ -142,6 +160,7 @@ class Faults:
             self._state.set_alive(node, False)
             await self._stop(node)
 
+    @_command
     async def restart(self, node: int) -> None:
         """Restart a killed broker on the same port; it leads the same partitions as before."""
         broker = self._state.node(node)
@@ -151,10 +170,12 @@ class Faults:
 
     # Methods that move coordinators, or make them report that they are loading their groups
 
+    @_command
     def move_coordinator(self, group: str, node: int) -> None:
         """Make a broker the coordinator of a group, and of all groups in the same partition of `__consumer_offsets`."""
         self._state.move_coordinator(group, node)
 
+    @_command
     def load(self, node: int, seconds: float | None) -> None:
         """Make a broker report for `seconds`, measured by the cluster's clock, that it is loading its groups.
 
@@ -169,6 +190,7 @@ class Faults:
 
     # Methods that take the client's permissions away
 
+    @_command
     def forbid_groups(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
 
@@ -176,6 +198,7 @@ class Faults:
         """
         self._forbidden_groups = tuple(patterns)
 
+    @_command
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern (error 29).
 
@@ -183,6 +206,7 @@ class Faults:
         """
         self._forbidden_topics = tuple(patterns)
 
+    @_command
     def forbid_cluster(self, on: bool = True) -> None:
         """Forbid clients to describe the cluster. ListGroups then omits forbidden groups without an error."""
         self.cluster_forbidden = on
@@ -202,6 +226,7 @@ class Faults:
 
     # Methods that put error codes into responses, and end all faults
 
+    @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.
 
@@ -214,13 +239,16 @@ class Faults:
         codes = self.errors.get(api_key)
         return codes.pop(0) if codes else 0
 
+    @_command
     def clear(self) -> None:
         """End all faults. Killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            faults.latency, faults.throttle_ms, faults.loading = 0.0, 0, None
-            faults.damage.clear()
-            faults.slow.clear()
+            # The object is changed and not replaced, because connections refer to it.
+            unbroken = BrokerFaults()
+            for attribute in fields(BrokerFaults):
+                if attribute.name != "responds":
+                    setattr(faults, attribute.name, getattr(unbroken, attribute.name))
         self._forbidden_groups = self._forbidden_topics = ()
         self.cluster_forbidden = False
         self.errors.clear()

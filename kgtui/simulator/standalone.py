@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kgtui.simulator.cluster import Simulator
+from kgtui.simulator.faults import FAULT_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,13 +29,6 @@ MAX_COMMAND_SIZE = 1024 * 1024
 
 It is enough for a group id of 32,000 characters, even if JSON escapes each of these characters.
 """
-
-
-FAULT_COMMANDS = (
-    "black_hole", "latency", "throttle", "cut", "damage", "kill", "restart", "move_coordinator", "load",
-    "forbid_groups", "forbid_topics", "forbid_cluster", "fail", "clear",
-)  # fmt: skip
-"""The methods of `Faults` that a command can call by their name. The other keys of the command are the parameters."""
 
 
 async def serve(options: Options, *, write_line: Callable[[str], None], control: bool = False) -> None:

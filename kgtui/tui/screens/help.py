@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 LEFT_WIDTH = 20
+_HELP_KEYS = next(action.keys for action in table.ACTIONS if action.id == "help")
+"""The keys that open the help screen, which also close it."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -40,7 +42,7 @@ class HelpScreen(ModalScreen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,f1", "dismiss", "Close", show=False),
+        Binding(f"escape,q,{_HELP_KEYS}", "dismiss", "Close", show=False),
         Binding("j", "scroll('down')", show=False),
         Binding("k", "scroll('up')", show=False),
     ]
