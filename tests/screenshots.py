@@ -1,6 +1,6 @@
 """Creates `screenshots/*.svg` from the running app on the simulated cluster, with a stopped clock.
 
-Run `python -m tests.screenshots` after every change of the screen.
+Run `python -m tests.screenshots` after every visible change of the terminal UI.
 """
 
 from __future__ import annotations

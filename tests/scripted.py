@@ -37,10 +37,14 @@ class ScriptedAdmin:
     """A `GroupAdmin` whose methods return the values of its attributes. A test sets these attributes.
 
     Attributes:
-        groups: the listing of every group by id.
-        descriptions, commits, shares, bounds, configs: the rows that the methods return, by group id or by partition.
+        groups: group id → what `list_groups` returns for the group.
+        descriptions: group id → what `describe_groups` returns for the group.
+        commits: group id → its committed offsets.
+        shares: group id of a share group → its start offsets.
+        bounds: (topic, partition) → log start and log end.
+        configs: group id → its group configs.
         topic_retention: the retention times that the method `retention` returns.
-        broken: node id of a broker, or group id → the `Fault` in every answer about this broker or group. If the value
+        broken: node id of a broker, or group id → the `Fault` in every result about this broker or group. If the value
             is a `ClientError`, the `Fault` is NO_ANSWER, and polls of the listing feed raise the error.
         delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
         calls: `(method, ids)` of every call, in order.

@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
 
-    # Callbacks that the event loop calls (see `asyncio.Protocol`), and `abort`
+    # Callbacks of `asyncio.Protocol`, which the event loop calls, and the method `abort`
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the task that serves the connection."""
@@ -183,7 +183,8 @@ def _api_key(request: bytes) -> int:
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
     """Return a copy of `response` with the damage `kind`, which is documented at `DAMAGES`.
 
-    `response` begins with the correlation id, not with the length of the frame. `key` is its API key.
+    `response` begins with the correlation id, not with the length of the frame. `key` and
+    `version` are the API key and the version of the request.
     """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":

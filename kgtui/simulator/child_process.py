@@ -91,7 +91,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process; does nothing if it has ended."""
-        with contextlib.suppress(OSError):  # `close` first flushes the pipe, which fails if the process has ended
+        with contextlib.suppress(OSError):  # `close` flushes the pipe; this fails if the process has ended
             self._stdin.close()
         try:
             self._process.wait(STOP_SECONDS)

@@ -139,10 +139,10 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply the state changes of generated groups that are due, every `TICK` seconds.
+        """Every `TICK` seconds, apply the state changes of generated groups that are due.
 
-        Otherwise, the first request after a quiet period would have to apply all changes, and would block the event
-        loop.
+        Without this task, the first request after a long pause would have to apply all changes since the previous
+        request, and would block the event loop.
         """
         while True:
             await asyncio.sleep(TICK)
@@ -173,7 +173,7 @@ def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str,
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups until the cluster has `groups` groups. Only types that every broker supports are added."""
+    """Add generated groups, of types that every broker supports, until the cluster has `groups` groups."""
     missing = groups - len(state.groups)
     if missing <= 0:
         return

@@ -154,7 +154,7 @@ class ClusterState:
         self.offsets_topic = Topic(OFFSETS_TOPIC, 50, rate=3.0, internal=True, configs=compact, seed=seed)
         self.add_topics([self.offsets_topic])
 
-    # Methods that return the time since the start of the cluster and convert it
+    # Methods that return the time since the start of the cluster, and convert it from and to timestamps
 
     def time(self) -> float:
         """Return the seconds since the cluster started."""

@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Minimum `delay` of a `Steady` pattern, in seconds, that varies from commit to commit. Shorter delays are constant."""
+"""A `Steady` pattern varies its `delay` from commit to commit only if the delay is at least this number of seconds."""
 
 
 class CommitPattern(Protocol):
@@ -158,7 +158,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group commits offsets according to another pattern, stops at the time `since`, and never commits again.
+    """The group committed offsets according to another pattern until the time `since`, and never commits again.
 
     Attributes:
         pattern: the commit pattern until `since`.
@@ -169,7 +169,7 @@ class Halted(Struct, frozen=True):
     since: float
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the same offsets at any time: the offsets that were committed at `since`."""
+        """Return the offsets that were committed at `since`, whatever `t` is."""
         return self.pattern.committed_offsets(topic, self.since)
 
 

@@ -230,7 +230,8 @@ class Faults:
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.
 
-        Depending on the API, the code is at the top level of the response, or repeated for each requested item.
+        Depending on the API, the code is at the top level of the response, or repeated for each group, topic, partition
+        or config resource in it.
         """
         self.errors.setdefault(api_key, []).extend([code] * times)
 

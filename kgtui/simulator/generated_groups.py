@@ -72,7 +72,8 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 def group_names() -> Iterator[str]:
     """Yield distinct group ids such as `team-007.orders.enrich` without end.
 
-    When all combinations are used, they are yielded again with a version suffix.
+    When all combinations of team, domain and verb have been yielded, they are yielded again with a suffix such as
+    `-v2`.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
@@ -252,7 +253,7 @@ class GeneratedGroups:
         return None if index is None else self.group(index)
 
     def groups(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the name, kind and state of each existing group."""
+        """Yield the id, the kind (an index of `GENERATED_KINDS`) and the state of each existing group."""
         for name, index in self.index.items():
             yield name, self.kinds[index], self.states[index]
 

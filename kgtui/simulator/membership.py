@@ -13,7 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group, with the member in it. A client that joins at a free place is a new member."""
+    """A numbered place in a group, and the member in it. A later member in the same place has another `joined`."""
 
     number: int
     joined: int

@@ -76,7 +76,7 @@ class Options:
         """The port of the first broker.
 
         Raises:
-            UsageError: the port is not a number.
+            UsageError: `listen` does not end with a port number.
         """
         text = self.listen.rpartition(":")[2]
         if not text.isascii() or not text.isdigit():

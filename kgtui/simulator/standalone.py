@@ -119,7 +119,7 @@ class Control:
         }
 
     async def execute(self, line: str | bytes) -> str:
-        """Execute one command and return its result as JSON, with `ok`, and with `error` if the command failed."""
+        """Execute one command and return its result as JSON, with the key `ok`, and after a failure the key `error`."""
         try:
             command, parameters = self._parse(line)
             result = command(**parameters)
@@ -140,7 +140,7 @@ class Control:
         return command, fields
 
     def _stats(self) -> dict[str, Any]:
-        """Return requests received and connections open per broker, requests per API, and the time of the cluster."""
+        """Return numbers of requests and open connections per broker, requests per API, and the time of the cluster."""
         simulator = self._simulator
         return {
             "requests": {str(node): server.requests for node, server in simulator.servers.items()},

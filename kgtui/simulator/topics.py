@@ -93,9 +93,10 @@ class Topic:
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
-        """Return the approximate time at which the record with an offset was written, judged at the time `t`.
+        """Return the approximate time at which the record with an offset was written.
 
-        Both times are in seconds since the start of the cluster.
+        It is estimated from the log end at the time `t` and the average rate. Both times are in seconds since the start
+        of the cluster.
         """
         rate = self._shape[partition][1]
         return t - (self.log_ends(t)[partition] - offset) / rate if rate else t

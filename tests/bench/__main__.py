@@ -70,7 +70,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # The tests run the scale `tiny`. It has no latency benchmark, because this takes minutes even for a few commits.
+    # The tests run the scale `tiny`. The latency benchmark is left out of it, because it takes minutes even for a few
+    # commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 
@@ -88,7 +89,7 @@ BENCHES: dict[str, Callable[[Scale], Iterator[Figure]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table and return the exit code, which does not depend on the measured times."""
+    """Print the table of results and return the exit code, which does not depend on the measured times."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()

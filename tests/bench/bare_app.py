@@ -17,7 +17,7 @@ from tests.bench.instruments import Callbacks, listen
 class Lines(ScrollView, can_focus=True):
     """Scrollable widget with a thousand lines. The first line shows how many keys have been pressed.
 
-    The key Down redraws the first line, and page down redraws all lines.
+    The key Down redraws the first line, and the key page down redraws all lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

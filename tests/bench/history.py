@@ -167,7 +167,7 @@ class SyntheticLake:
                     _copy(table, file["path"], number * size.segment_polls * length)
 
     def _advance_a_tenth(self, groups: int) -> list[int]:
-        """Advance the logs and offsets of a tenth of the groups, and return the numbers of these groups."""
+        """Advance the logs and offsets of a tenth of the groups, and return the indexes of these groups."""
         found = self._random.sample(range(groups), max(groups // 10, 1))
         for n in found:
             for part in range(PARTITIONS):

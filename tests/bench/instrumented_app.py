@@ -1,4 +1,4 @@
-"""Run kgtui with instruments: `python -m tests.bench.instrumented_app ARGUMENTS OF kgtui`.
+"""Run kgtui with measuring code added: `python -m tests.bench.instrumented_app ARGUMENTS OF kgtui`.
 
 The row under the cursor ends with a counter. It counts the keys and filters that the tree has handled, so that the
 benchmark can tell the frame that shows a key's result from frames that are drawn after a poll.
@@ -153,7 +153,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the node with the most groups. Nodes with child nodes are left out: their `parts` are empty.
+            # Find the tree node with the most groups. A node with child nodes has empty `parts`, so its sort key is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -25,8 +25,8 @@ class Callbacks:
     Attributes:
         worst: CPU time of the longest callback, in ms.
         worst_name: name of the longest callback.
-        count: number of callbacks.
-        long: number of calls that took longer than `LONG_MS`, by the callback's name.
+        count: number of callback calls.
+        long: number of callback calls that took longer than `LONG_MS`, by the callback's name.
     """
 
     def __init__(self) -> None:

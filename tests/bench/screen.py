@@ -31,8 +31,8 @@ class Size:
 
     Attributes:
         groups: number of groups of the cluster.
-        large_node_groups: number of groups of the cluster on which a node is expanded and collapsed. The largest node
-            has 7/10 of these groups.
+        large_node_groups: number of groups of the cluster on which a branch of the tree is expanded and collapsed. The
+            largest branch has 7/10 of these groups.
         keys: number of times that each key is pressed.
         seconds: length of a measurement without keys, in seconds.
         soak_seconds: length of the measurement of memory, in seconds.
@@ -96,7 +96,7 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from pressing Down or page down to the frame that shows the result. Polls continue meanwhile."""
+    """Measure the time from pressing the key Down or page down to the frame with its result. Polls continue meanwhile."""
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
         times, bare = [], []
@@ -151,9 +151,9 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure how fast the node with the most groups is expanded and collapsed.
+    """Measure how fast the branch of the tree with the most groups is expanded and collapsed.
 
-    This node contains all Stable groups, because the cluster has only one broker.
+    This branch contains all Stable groups, because the cluster has only one broker.
     """
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")
@@ -232,13 +232,13 @@ class _Keyboard:
         time.sleep(0.03)
 
     def select_largest_node(self) -> int:
-        """Move the cursor to the node with the most groups, and return the number of groups in this node."""
+        """Move the cursor to the tree branch with the most groups, and return the number of these groups."""
         response = self._terminal.ask("largest")
         self._count = response["count"]
         return int(response["groups"])
 
     def expand_largest_node(self) -> None:
-        """Expand the node with the most groups, and move the cursor to the first row in it."""
+        """Expand the tree branch with the most groups, and move the cursor to the first row in it."""
         self.select_largest_node()
         self.press(RIGHT)
         self.press(DOWN)

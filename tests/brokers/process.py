@@ -55,7 +55,7 @@ class Java:
 
     @property
     def pid(self) -> int:
-        """The process id, for tests that pause or kill it."""
+        """The process id, for tests that pause or kill the process."""
         return self._process.pid
 
     @property

@@ -69,7 +69,7 @@ class Registry:
             time.sleep(0.1)
 
     def sync(self, generation: int, assignments: dict[str, bytes]) -> None:
-        """Send SyncGroup. The leader passes the assignments of all members, and any other member an empty dict."""
+        """Send SyncGroup. The leader passes the assignments of all members; other members pass an empty dict."""
         answer = self._connection.call(
             SyncGroupRequest(
                 group_id=self._group,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""The offset that each deletable group that commits offsets has committed for every partition of its topic."""
+"""The committed offset of the deletable groups, the same for each partition that has a commit."""
 
 
 @dataclass(frozen=True, slots=True)

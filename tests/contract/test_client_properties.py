@@ -98,7 +98,7 @@ REFERENCES = [
 
 
 def with_providers(text: str, folder: Path) -> dict[str, str]:
-    """Return properties that declare Kafka's config providers, with a client id that may contain references."""
+    """Return properties that declare Kafka's config providers. The client id is `text`, with `folder` for `FOLDER`."""
     package = "org.apache.kafka.common.config.provider"
     return {
         "bootstrap.servers": "localhost:1",

@@ -82,7 +82,7 @@ async def test_deleting_an_empty_group_works_for_every_type(
 
 
 async def test_deleting_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The reason names the state and the members, and says what to do. No request is sent and no file is written."""
+    """The reason names the state and the members, and says what to do. No group is deleted and no file is written."""
     live = {group.id: group for group in deletion_cluster.live}
     planned = await plan(deletion_cluster.admin, [*live, "no-such-group"])
     assert planned.allowed == ()

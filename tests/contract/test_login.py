@@ -50,7 +50,7 @@ async def refusal(address: str, config: Path | dict[str, str]) -> str:
 @pytest.mark.broker
 @pytest.mark.parametrize("tls", [False, True], ids=["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_user_can_log_in_with_each_mechanism(secure_broker: Secure, mechanism: str, tls: bool) -> None:
+async def test_a_user_can_log_in_with_each_sasl_mechanism(secure_broker: Secure, mechanism: str, tls: bool) -> None:
     address = secure_broker.sasl_tls if tls else secure_broker.sasl
     groups = await log_in(address, secure_broker.command_config("team", mechanism=mechanism, tls=tls))
     assert "team-a-app" in groups

@@ -76,7 +76,7 @@ class Group(ABC):
         schedule: the members of the group at each time.
         topics_read: the topics that the group reads.
         protocol: the protocol type. By default, it is the name of the group type.
-        phases: the states of a rebalance, which follows each change of the members.
+        phases: the states of the rebalance that follows each change of the members.
         epoch: generation (classic groups) or group epoch at the start of the cluster.
     """
 
@@ -165,7 +165,7 @@ class Group(ABC):
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, in the format of ids that clients of newer protocols generate."""
+        """Return the id of the member in a slot, in the format of ids that clients generate (KIP-848 and later)."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:

@@ -112,7 +112,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with which brokers reject the id of a topic in a Metadata request before version 12."""
+    """Return the error row for a topic that a Metadata request before version 12 requests by its id."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 

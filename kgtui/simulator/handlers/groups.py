@@ -224,7 +224,7 @@ def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes
 
 
 def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
-    """Encode a ListGroups response with `count` rows. Each item of `rows` is one or more encoded rows."""
+    """Encode a ListGroups response with `count` rows. Each bytes object in `rows` has one or more encoded rows."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
     head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)

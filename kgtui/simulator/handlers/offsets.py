@@ -58,7 +58,7 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 
 
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
-    """Encode one group of a response with several groups.
+    """Encode one group of a response with several groups. `row` is the group in the request.
 
     If the request asks for all committed offsets of the group, there may be many thousands. This function then encodes
     them itself, because the generated encoder would be slower.

@@ -68,5 +68,5 @@ class RequestContext:
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:
-        """Return whether a member of the group subscribes to a topic that the user may not describe."""
+        """Return whether a member of the group subscribes to a topic that the client may not describe."""
         return any(self.faults.topic_forbidden(name) for name in group.subscribed_topics)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario. If it extends another scenario, those of the other scenario come first.
+    """The topics and groups of a scenario. The topics and groups of an extended scenario come first.
 
     Attributes:
         topics: the topics, without deleted ones.
@@ -61,7 +61,7 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
 
 
 def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
-    """Convert the tables in `[[groups]]` one by one, so that an error message can name `where` and the group.
+    """Convert the tables in `[[groups]]` one by one. Error messages begin with `where` and the group id.
 
     Raises:
         UsageError: a key or value of a group is invalid.

@@ -148,7 +148,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_list_groups_filters_ignore_case_and_unknown_values_match_no_group(cluster: Simulator) -> None:
+async def test_list_groups_ignores_case_in_filters_and_an_unknown_state_matches_nothing(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -159,7 +159,7 @@ async def test_list_groups_filters_ignore_case_and_unknown_values_match_no_group
     assert await count(StatesFilter=["nonsense"]) == 0
 
 
-async def test_other_brokers_than_the_coordinator_reject_requests_about_a_group(cluster: Simulator) -> None:
+async def test_brokers_other_than_the_coordinator_reject_requests_about_a_group(cluster: Simulator) -> None:
     for name in ("payments.settle", "no-such-group"):
         wrong = cluster.state.coordinator(name) % 3 + 1
         described = await ask(cluster, wrong, DESCRIBE_GROUPS, {"Groups": [name]})

@@ -154,6 +154,6 @@ def test_options_are_equal_after_conversion_to_arguments_and_back() -> None:
     ],
     ids=str,
 )
-def test_invalid_options_are_rejected(bad: dict[str, object]) -> None:
+def test_invalid_simulator_options_are_rejected(bad: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         Options(**bad)  # type: ignore[arg-type]

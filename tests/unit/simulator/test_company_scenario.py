@@ -72,7 +72,7 @@ def test_company_groups_have_the_problems_that_the_scenario_file_defines(company
     assert migrating.classic
 
 
-async def test_groups_with_hostile_ids_can_be_listed_described_and_their_offsets_fetched(company: Simulator) -> None:
+async def test_groups_with_hostile_ids_are_listed_and_described_and_have_offsets(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]

@@ -69,7 +69,7 @@ def test_a_group_with_variable_speed_stops_reading_and_then_catches_up() -> None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 5)), max_size=4), st.floats(0, 2_000), st.floats(0, 100))
-def test_variable_speed_offsets_never_decrease_or_pass_the_log_end(
+def test_variable_speed_offsets_never_decrease_or_exceed_the_log_end(
     speeds: list[tuple[float, float]], t: float, later: float
 ) -> None:
     commits = VariableSpeed(tuple(sorted(speeds)))
@@ -77,7 +77,7 @@ def test_variable_speed_offsets_never_decrease_or_pass_the_log_end(
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
 
 
-def test_a_scheduled_member_that_returns_is_a_new_member() -> None:
+def test_a_member_that_returns_according_to_a_schedule_is_new() -> None:
     schedule = ScheduledMembership((0, 1), ((10.0, (0,)), (20.0, (0, 1))))
     assert [slot.joined for slot in schedule.at(5).slots] == [0, 0]
     assert [slot.number for slot in schedule.at(15).slots] == [0]

@@ -216,7 +216,7 @@ async def test_a_response_with_a_damaged_body_cannot_be_decoded(cluster: Simulat
         assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_other_damage_cuts_the_response_or_changes_its_correlation_id(cluster: Simulator) -> None:
+async def test_damage_can_cut_a_response_or_change_its_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
     async with RawClient(address(cluster, 1)) as client:
         client.ask(LIST_GROUPS, 5, {})
@@ -227,7 +227,7 @@ async def test_other_damage_cuts_the_response_or_changes_its_correlation_id(clus
             await client.call(LIST_GROUPS, 5, {})
 
 
-def test_unknown_brokers_and_kinds_of_damage_are_rejected(cluster: Simulator) -> None:
+def test_unknown_brokers_and_unknown_kinds_of_damage_are_rejected(cluster: Simulator) -> None:
     with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):

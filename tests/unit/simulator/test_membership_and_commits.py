@@ -37,7 +37,7 @@ def test_log_ends_never_decrease_or_fall_below_log_starts(t: float, later: float
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
-def test_no_commit_pattern_commits_a_lower_offset_or_beyond_the_log_end(pattern: CommitPattern) -> None:
+def test_committed_offsets_never_decrease_or_exceed_the_log_end(pattern: CommitPattern) -> None:
     for one, two in pairwise(range(0, 2_000, 3)):
         before, after, ends = (
             pattern.committed_offsets(TOPIC, one),

@@ -115,7 +115,7 @@ async def test_consumer_group_describe_of_3_9_has_no_error_message_or_member_typ
         assert (dead["Groups"][0]["ErrorCode"], dead["Groups"][0]["GroupState"]) == (0, "Dead")
 
 
-async def test_an_offset_fetch_request_before_v8_is_for_one_group() -> None:
+async def test_offset_fetch_before_v8_returns_the_offsets_of_one_group() -> None:
     async with old("2.4") as cluster:
         node = cluster.state.coordinator("audit.sink")
         requested = [{"Name": "audit.log", "PartitionIndexes": [0]}]

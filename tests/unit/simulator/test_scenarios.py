@@ -35,7 +35,7 @@ def test_an_unknown_scenario_is_rejected() -> None:
         Simulator(scenario="none")
 
 
-def test_hostile_ids_are_groups_of_the_company_scenario() -> None:
+def test_the_company_scenario_has_a_group_for_each_hostile_id() -> None:
     ids = hostile_group_ids()
     assert set(ids) <= Simulator(clock=ManualClock()).state.groups.keys()
     assert [len(name) for name in ids[-2:]] == [249, 32_000]
