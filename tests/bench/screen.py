@@ -96,7 +96,7 @@ def _polls(size: Size, ui: Terminal) -> Iterator[Figure]:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard) -> Iterator[Figure]:
-    """Measure the time from pressing the key Down or page down to the frame with its result. Polls continue meanwhile."""
+    """Measure the time from pressing the key Down or page down to the frame with its result, while polls continue."""
     keys.expand_largest_node()
     for name, key in (("Down", DOWN), ("page down", PAGE_DOWN)):
         times, bare = [], []
