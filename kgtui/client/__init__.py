@@ -1,7 +1,7 @@
 """Connections to the brokers of a Kafka cluster.
 
-May import `kgtui.protocol`, `kgtui.model.error_numbers` and `kgtui.errors`. `transport` is the only module of
-kgtui that imports aiokafka.
+This package may import `kgtui.protocol`, `kgtui.model.error_numbers` and `kgtui.errors`. `transport` is the only module
+of kgtui that imports aiokafka.
 
 | module | contents |
 |---|---|

@@ -129,7 +129,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
 
 
 def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the properties in `PROPERTIES`, and return attribute of `ClientSettings` → value."""
+    """Parse the properties in `PROPERTIES`, and return the arguments for `ClientSettings`, by name."""
     given = {
         attribute: parse(key, properties[key])
         for key, (attribute, parse) in PROPERTIES.items()

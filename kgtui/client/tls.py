@@ -140,7 +140,10 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
-        """Convert errors while a key in PEM is loaded. `text` is searched for the reason, and is never shown."""
+        """Convert errors while a PEM key is loaded inside the block into a ConfigError that says why; see `_naming`.
+
+        `text` is the content of the PEM file. It is searched for the reason, and is never shown.
+        """
         with _naming(place, expected):
             try:
                 yield

@@ -64,8 +64,8 @@ class Skew:
     Attributes:
         by: what each load covers: one `member`, one `host` or one `rack`.
         loads: one load per member, host or rack; the one with the most items is first.
-        ratio: number of items per member in the load where it is largest, divided by the number of items per member in
-            the whole group; 1 if the items are distributed evenly. None if nothing is assigned.
+        ratio: largest number of items per member in any of the loads, divided by the number of items per member in the
+            whole group; 1 if the items are distributed evenly. None if nothing is assigned.
     """
 
     by: str
@@ -91,7 +91,7 @@ class PlacementStatus(Enum):
     ARRIVING = "arriving"
     """The item is assigned to a member that does not own it yet, and no other member owns it."""
     UNOWNED = "unowned"
-    """No member owns the item, and it is assigned to no member."""
+    """No member owns the item, and the target assignment, if there is one, gives it to no member."""
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to its topic."""
     UNKNOWN = "unknown"
@@ -140,7 +140,8 @@ class Assignment:
     Attributes:
         placements: every item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the change to the target assignment; the worst member is first.
+        blockers: members that delay the change to the target assignment. The member that must give up the most items is
+            first.
         idle: ids of members that own no item and get none from the target assignment.
         unreported: ids of members whose assignment is not known.
         skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.

@@ -143,7 +143,8 @@ class GroupVerdict:
         complete: fraction (0 to 1) of the partitions whose window has `Options.intervals` commits; 0 if there are no
             partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: the partition with the largest lag; if there are several, the first. None if no lag is known.
+        max_lag: the partition with the largest lag; if several have the same lag, the first of them in `partitions`.
+            None if no lag is known.
         unknown: number of partitions whose lag is not known.
         partitions: the verdict on every partition.
     """

@@ -175,7 +175,7 @@ _STATES: dict[str, _Text] = {
         "The group can be deleted now.",
     ),
     states.DEAD: _Text(
-        "The group is being removed. Older brokers also report groups as Dead that do not exist or have a newer type.",
+        "The group is being removed. Older brokers also report groups as Dead that do not exist or are not classic.",
         "",
         "Dead does not prove that the group is gone. List the groups again.",
     ),

@@ -83,7 +83,7 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
-    """Return a function that returns names of a group's members, such as their client ids.
+    """Return a function that takes a snapshot and a group id, and returns names of the members, such as client ids.
 
     The returned function returns None if the members were not read, or if the broker withheld them.
 
@@ -104,7 +104,7 @@ def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
 
 
 hosts = of_members("host")
-"""Function that returns the sorted hosts of the members of a group, as in `/10.0.0.7`; see `of_members`."""
+"""Function that returns the sorted hosts of the members of a group, such as `/10.0.0.7`; see `of_members`."""
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:

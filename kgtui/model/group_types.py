@@ -222,7 +222,7 @@ PROTOCOLS_WITH_OFFSETS = frozenset(
 PROTOCOLS = tuple(
     dict.fromkeys(protocol for entry in _ENTRIES for protocol in (entry.kinds or (entry.name,)) if protocol)
 )
-"""Protocol types of the known kinds: `consumer`, `connect` and `sr` of classic groups, and one per newer type."""
+"""Protocol types of all known kinds of groups: `consumer`, `connect`, `sr`, `share` and `streams`."""
 
 _STATE_BY_LOWER = {state.lower(): state for state in STATES}
 _TYPE_BY_LOWER = {name.lower(): name for name in TYPES}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""The partitions of each subtopology, sorted by subtopology and partition: `((subtopology, (0, 1)), …)`."""
+"""The tasks of each subtopology, one per partition, sorted: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Member:
         assignment: partitions that the member owns; None if they are not known. Brokers report the assignments of a
             classic group only while it is Stable.
         target: partitions that the target assignment gives to the member (KIP-848); None for other types.
-        undecoded: metadata bytes that follow no known protocol, shown as hex; b"" otherwise.
+        undecoded: metadata bytes that follow no known protocol, shown as hex; b"" if the metadata was decoded.
     """
 
     member_id: str

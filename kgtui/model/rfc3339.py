@@ -20,7 +20,7 @@ def rfc3339_or_none(seconds: float | None) -> str | None:
 
 
 def file_stamp(seconds: float) -> str:
-    """Write a time in seconds since the epoch for a file name, in UTC: `20261123T043202Z`."""
+    """Format a time in seconds since the epoch as a part of a file name, in UTC: `20261123T043202Z`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 

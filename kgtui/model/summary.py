@@ -26,8 +26,8 @@ class Summary:
         lag_unknown: number of partitions whose lag is not known.
         partitions: number of partitions with an offset.
         topics: topics that the group subscribes to or has offsets in, sorted; None if members or offsets could not be
-            read, because the topics that are known may then not be all.
-        member_index: names of the members, such as client ids and hosts, in the form of `kgtui.model.member_index`.
+            read, because some topics could then be missing.
+        member_index: client ids, hosts and member ids of the members, in the form of `kgtui.model.member_index`.
         state: state in the description, for brokers that do not list states; None if the group was not described.
         type: type in the description, for brokers that do not list types; None if the group was not described.
         at: time of the read, in seconds since the epoch.

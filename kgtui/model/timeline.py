@@ -171,7 +171,7 @@ class LagHistory:
         rate_out: records per second read by the group.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes with missing polls directly before them. Plots interrupt the line before such a minute.
+        breaks: minutes with missing polls directly before them. In plots, the curve has a gap before such a minute.
     """
 
     minutes: tuple[float, ...]

@@ -142,7 +142,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time between two descriptions of the same group while recording, in seconds."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. A longer polling interval is itself the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. The timeout is the polling interval if that is longer."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time that the recorder waits for the first group list of every broker, in seconds."""
@@ -225,8 +225,8 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    It is one interval, so that a broker that hangs delays the list by one interval only, but at least four times the
-    slowest complete read, so that a slow cluster can be read too.
+    The timeout is one interval, so that a broker that hangs delays the list by only one interval. If four times the
+    duration of the slowest read is longer, that is the timeout, so that a slow cluster can be read too.
 
     Args:
         interval: time between two lists, in seconds.

@@ -1,6 +1,6 @@
 """Kafka's binary protocol: message tables, codecs, headers, error codes, member data and records.
 
-May import `kgtui.errors` and the standard library only. No module of this package opens a socket.
+This package may import only `kgtui.errors` and the standard library. No module of this package opens a socket.
 
 | module | contents |
 |---|---|

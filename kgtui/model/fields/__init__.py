@@ -7,7 +7,7 @@
 | `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
 
 A field has the name that JSON, CSV and recorded tables use, the title of its table column, its type and unit, the
-source of its value, and the functions that get and write the value:
+source of its value, and the functions that get and format the value:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
@@ -72,8 +72,8 @@ class Field(Generic[Row]):
         optional: True if a field without a value is left out of the JSON of members, and of the lines that `kgtui show`
             prints above its tables.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
-        by_listing: True if groups with the same complete `Listing` have the same value, as long as they have no newer
-            description.
+        by_listing: True if the value depends only on the `Listing` of a group, unless the listing is incomplete or the
+            group has a newer description.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Maximum time over which a trend is computed, in seconds. It ends at the newest read."""
+"""The lag trend is computed from the reads of at most this many seconds before the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -88,7 +88,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists: only the numbers and times of its reads are filled in."""
+    """Return the health of a group that no longer exists: only the counts and times of its reads are set."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,

@@ -74,8 +74,8 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset and each later change, as commits. The lag of the
-            first commit is None, because the time of this commit is not known.
+        window: the first observed offset and each later change, as commits. The lag of the first
+            observed offset is None, because no log end offset was read before it.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
         pace: average time between two changes, in milliseconds; None if fewer than two changes were observed.

@@ -194,8 +194,8 @@ class ReadHistory:
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
         steady_since: time of the first read after the newest gap, from which rates are computed.
-        lag_since: time of the first read since which the number of partitions with a known lag has not changed and no
-            gap has occurred, so that the total lags of the reads can be compared; None if the lag is not known now.
+        lag_since: time of the first read whose total lag can be compared with the newest one: since then, the number of
+            partitions with a known lag has not changed, and there was no gap. None if the lag is not known now.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:

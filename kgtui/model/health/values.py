@@ -26,8 +26,8 @@ class Watching:
         rules: Burrow's settings.
         commit_interval: assumed time between the commits of a healthy group, in seconds, until the actual time is
             known. The default is the default of Kafka's `auto.commit.interval.ms`.
-        gap_after: if more seconds pass between two reads of a group, the time between them is a gap. No rate is
-            computed across a gap.
+        gap_after: longest time between two reads of a group that is not a gap, in seconds. No rate is computed across a
+            gap.
     """
 
     rules: Options = DEFAULTS

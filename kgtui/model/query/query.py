@@ -172,7 +172,8 @@ class Query:
 
         Args:
             marked: ids of the groups that the user has marked, for the term `marked:`.
-            cache: results of earlier filters, which save tests. The results of this filter are added.
+            cache: the ids that matched earlier filters, so that fewer ids must be tested. The ids that match this
+                filter are added.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -218,7 +219,7 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return each listing that may match, with its group ids and the listing terms that it does not decide.
+        """Return each listing that may match, with its group ids and the terms that the listing does not decide.
 
         These terms must be tested for each group, because the broker did not list the type or state of the groups.
         """

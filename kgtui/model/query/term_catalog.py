@@ -122,7 +122,8 @@ class FlagKey(TermKey):
     """A term with the value `yes` or `no`.
 
     Attributes:
-        holds: function that returns whether `yes` is true of one group. Its last argument is the set of marked groups.
+        holds: function that takes a snapshot, a group id and the ids of the marked groups, and returns whether `yes` is
+            true of the group.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -343,7 +344,7 @@ _SORT_NAMES = tuple(SORT_KEYS)
 
 
 class HelpRow(NamedTuple):
-    """One row of the help table."""
+    """One row of the table of filter terms in the help."""
 
     term: str
     meaning: str

@@ -1,7 +1,7 @@
 """The request and response tables of every API that kgtui supports, taken from the schemas of Kafka 4.4.0.
 
-May import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or `cluster`;
-`APIS` collects the APIs of these modules.
+This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or
+`cluster`; `APIS` collects the APIs of these modules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Decode and encode the records of `__consumer_offsets`, which group coordinators write for every group.
 
-May import the rest of `kgtui.protocol`, but no sockets and no Spark, so that it can be shipped to Spark executors.
+This package may import the rest of `kgtui.protocol`, but neither sockets nor Spark, so that it can be shipped to Spark
+executors.
 
 | record types  | content                                                                          |
 |---------------|----------------------------------------------------------------------------------|

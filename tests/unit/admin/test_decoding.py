@@ -37,7 +37,10 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields that the describe responses for consumer, share and streams groups have in common."""
+    """Return the fields that the describe responses for consumer, share and streams groups have in common.
+
+    `changes` replaces values and adds fields.
+    """
     return {
         "GroupId": "g",
         "GroupState": "STABLE",

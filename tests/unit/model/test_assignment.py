@@ -63,7 +63,7 @@ def test_partition_that_its_owner_must_give_up_waits_for_that_owner() -> None:
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_partition_without_reported_owner_waits_for_members_behind_the_epoch() -> None:
+def test_partition_without_reported_owner_waits_for_members_with_an_older_epoch() -> None:
     """A partition that a member is still giving up is in no reported assignment, so it seems to have no owner."""
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -173,7 +173,7 @@ def test_streams_task_has_a_status_per_role_and_may_be_unowned() -> None:
     assert not [one for one in found.placements if one.item.name == "1"], "the number of its tasks is not known"
 
 
-def test_task_of_a_connector_that_a_worker_must_give_up_is_leaving() -> None:
+def test_connector_task_that_its_worker_must_give_up_has_status_leaving() -> None:
     found = made(
         member("w1", connect=ConnectWorker("http://w1", connectors=("c",), tasks=(("c", (0, 1)),), revoked=("c-1",))),
         member("w2", connect=ConnectWorker("http://w2")),

@@ -211,7 +211,7 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_frequent_commit_replaces_the_previous_commit_but_keeps_its_time() -> None:
+def test_commit_soon_after_another_replaces_it_but_keeps_the_earlier_time() -> None:
     """If the time were not kept, a group that commits more often than `min_distance` would never fill its window."""
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
@@ -264,12 +264,12 @@ def test_group_has_the_status_of_its_worst_partition(rows: dict[TopicPartition, 
 @pytest.mark.parametrize(
     "bad", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 2.0}, {"min_distance": -1.0}]
 )
-def test_options_reject_values_outside_their_range(bad: dict[str, float]) -> None:
+def test_burrow_options_outside_their_range_are_rejected(bad: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"must be at least|must not be negative"):
         Options(**bad)  # type: ignore[arg-type]
 
 
-def test_default_options_equal_burrows_defaults() -> None:
+def test_default_burrow_options_equal_the_defaults_of_burrow() -> None:
     options = Options()
     assert (options.intervals, options.minimum_complete, options.allowed_lag, options.min_distance) == (10, 0.0, 0, 0.0)
     assert (options.offset_refresh, options.expire_cache) == (10.0, 10.0)

@@ -27,7 +27,7 @@ def test_type_and_protocol_decide_the_kind_of_a_group(group_type: str | None, pr
     assert kind_of(group_type, protocol) == kind
 
 
-def test_known_states_and_types_get_kafkas_spelling_and_unknown_ones_stay() -> None:
+def test_states_and_types_get_kafkas_spelling_unless_they_are_unknown() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

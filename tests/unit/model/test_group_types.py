@@ -36,7 +36,7 @@ def test_consumer_group_describe_is_tried_first_for_groups_of_unknown_type() -> 
 @pytest.mark.parametrize(
     ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
 )
-def test_unknown_types_and_protocols_have_a_kind(type_: str | None, protocol: str | None) -> None:
+def test_groups_of_unknown_type_or_protocol_have_one_of_the_kinds(type_: str | None, protocol: str | None) -> None:
     assert kind_of(type_, protocol) in KINDS
 
 

@@ -174,7 +174,7 @@ def test_filter_prefers_a_description_newer_than_the_summary() -> None:
 
 def test_searched_ignores_groups_that_the_list_of_groups_alone_excludes() -> None:
     snap = mixed_snapshot()
-    # The topics of three of the six groups are known. The others have not been fully read yet.
+    # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -272,7 +272,7 @@ def test_filter_accepts_a_quoted_type_or_state_that_kgtui_does_not_know() -> Non
     assert chosen("state:super%", snap) == {"q"}
 
 
-def test_hostile_ids_are_found_by_their_escaped_form() -> None:
+def test_ids_with_special_characters_are_found_by_their_escaped_form() -> None:
     ids = ("[/red]", "a\x1b[31mb", "two\nlines", "x\u202ey", "lone\ud800", "münze", "a,b", "c:d", 'q"q', "back\\slash")
     snap = snapshot(dict.fromkeys(ids, CONSUMER))
     spelled = {

@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm]
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_every_id_that_matches_a_word_matches_its_prefix_unless_negated(word: str, more: str, ids: list[str]) -> None:
+def test_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,7 +114,7 @@ def test_every_id_that_matches_a_word_matches_its_prefix_unless_negated(word: st
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_cached_filter_tests_only_remaining_and_changed_ids() -> None:
+def test_filter_cache_leaves_only_matching_and_changed_ids_to_test() -> None:
     """A longer word is tested only on the ids that matched the shorter word.
 
     The same word is tested only on the ids of listings that have changed.

@@ -31,7 +31,7 @@ def tuning() -> Iterator[GcTuning]:
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """Return a list to which the generation of every collection is added."""
+    """Return a list to which the generation of every garbage collection is added while the test runs."""
     generations: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:

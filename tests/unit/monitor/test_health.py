@@ -125,7 +125,7 @@ async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_beyond_the_limit_the_group_read_longest_ago_loses_its_stored_reads() -> None:
+async def test_stored_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):

@@ -1,4 +1,4 @@
-"""The table of error codes equals Kafka's table. The reaction is FINAL to codes whose exception is not retriable."""
+"""The table of error codes equals Kafka's table. The reaction to a code is FINAL if its exception is not retriable."""
 
 from __future__ import annotations
 

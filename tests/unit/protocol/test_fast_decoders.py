@@ -107,7 +107,10 @@ def test_list_groups_rows_with_tags_or_long_strings_are_decoded() -> None:
 
 
 def test_rows_with_equal_states_share_one_string() -> None:
-    """The rows of two responses are compared: a changed state changes the bytes of its own row only."""
+    """Two responses differ only in the state of one group, so only the bytes of its row differ.
+
+    The decoded rows contain two different states, and each state is one string object.
+    """
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)

@@ -57,7 +57,7 @@ def test_time_lag_of_a_group_is_the_largest_of_its_partitions() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_summed_over_partitions_and_unknown_without_log_start() -> None:
+def test_lost_records_are_summed_unless_a_log_start_is_unknown() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
@@ -75,7 +75,7 @@ def test_loss_of_records_is_predicted_from_the_retention_of_the_topic() -> None:
     )
 
 
-def test_holding_up_says_how_many_epochs_each_member_is_behind() -> None:
+def test_holding_up_maps_delaying_members_to_the_epochs_they_are_behind() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}

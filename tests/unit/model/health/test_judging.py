@@ -203,7 +203,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_verdicts_on_random_reads_have_the_data_that_they_need(
+def test_random_reads_get_a_bad_status_only_with_enough_data(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.
