@@ -298,7 +298,7 @@ async def _read(
 
 
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
-    """Return the cluster, the id and listing of every group sorted by id, and a fault for each broker that failed.
+    """Return the cluster, a pair (id, listing) for every group sorted by id, and a fault for each broker that failed.
 
     Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """

@@ -36,8 +36,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: the number of groups to which the filter could be applied, because their data is known, and the number
-            of all groups to which it had to be applied. Groups that the list of groups alone rules out are not counted.
+        searched: two numbers of groups: those to which the filter could be applied, because their data is known, and
+            all to which it had to be applied. Groups that the list of groups alone rules out are not counted.
         listed: all groups of the cluster.
     """
 

@@ -33,7 +33,7 @@ class UiSettings:
     """Settings of the terminal UI: the table `[ui]`.
 
     Attributes:
-        theme: name of the theme; `` for the default theme.
+        theme: name of the theme; empty for the default theme.
         interval: time between two polls of the cluster, in seconds.
         ascii: whether the terminal UI is drawn with ASCII characters only.
         utc: whether times are shown in UTC.
@@ -58,7 +58,7 @@ class ClusterSettings:
 
     @property
     def address(self) -> str:
-        """Bootstrap addresses, separated by commas; `` if neither `bootstrap` nor `bootstrap.servers` is set."""
+        """Bootstrap addresses, separated by commas; empty if neither `bootstrap` nor `bootstrap.servers` is set."""
         given = self.bootstrap if isinstance(self.bootstrap, str) else ",".join(self.bootstrap)
         return given or self.properties.get("bootstrap.servers", "")
 
@@ -222,7 +222,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings with the values of environment variables in place of those that the table `[ui]` sets."""
+    """Return the settings, in which the values of environment variables replace the values of the table `[ui]`."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -65,8 +65,8 @@ class Target:
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties with secrets filled in.
         read_only: True if kgtui must not change anything in the cluster.
-        color: background color of the cluster's name in the header of the terminal UI; `` for the default color.
-        environment: label of the cluster, such as `PROD`; `` if there is none.
+        color: background color of the cluster's name in the header of the terminal UI; empty for the default color.
+        environment: label of the cluster, such as `PROD`; empty if there is none.
         source: the flag, environment variable or file that chose the cluster; `ASSUMED` if the cluster was not chosen.
     """
 

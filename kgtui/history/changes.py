@@ -31,7 +31,8 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → listing, for all groups. If a broker did not answer, its last known listings are used.
+        listings: group → listing (its entry in the list of groups), for all groups. If a broker did not respond, the
+            last known listings of its groups are used.
         descriptions: group → description, for the groups that this poll described.
         committed, share: group → committed offsets or share offsets, for the groups whose offsets this poll read.
         bounds: log bounds of all partitions that have an offset in a group or are owned by a member.

@@ -234,7 +234,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
     """Return value → (index of its first row, index after its last row).
 
-    Rows with equal values must be adjacent. Null is represented by an empty string.
+    Rows with equal values must be adjacent. In the result, an empty string stands for the value null.
     """
     import pyarrow.compute as pc
 

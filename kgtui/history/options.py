@@ -13,7 +13,7 @@ class RecorderOptions:
 
     Attributes:
         interval: time between polls.
-        flush: maximum time that a poll waits in memory before it is written. A crash loses at most these polls.
+        flush: maximum time that a poll waits in memory before it is written. A crash loses only polls that still wait.
         keyframe: time between two keyframes.
         describe: maximum time between two descriptions of the same group.
         keep_days: number of full days after which polls are deleted from the lake; None keeps all polls.

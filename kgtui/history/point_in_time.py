@@ -107,7 +107,7 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return the time at which the description of a group was first read with its current value, in seconds.
+        """Return when the recorder first read the description that `description` returns, in seconds since the epoch.
 
         Returns None if the group does not exist or had not been described yet.
         """
@@ -116,7 +116,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return the rows of table `partitions` of a group by partition, without the columns before `kind`."""
+        """Return partition → its row in table `partitions` for a group, without the columns before `kind`."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:

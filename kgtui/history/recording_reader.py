@@ -255,7 +255,7 @@ class RecordingReader:
         return self.poll_at(ms / 1000)
 
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return lag, rates and number of members of one group at each poll from `since` to `until`, and its changes.
+        """Return lag, rates and number of members of a group at each poll from `since` to `until`, and all its changes.
 
         The timeline is empty if the interval has no polls.
 

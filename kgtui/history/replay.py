@@ -35,7 +35,7 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """`GroupAdmin` that reads from a recording, at one point in time that can be changed with `seek` and `step`.
 
-    If a read failed when it was recorded, the recorded fault is returned. `delete_groups` refuses every group.
+    For data that the recorder could not read, the recorded fault is returned. `delete_groups` refuses every group.
 
     Args:
         recording: reader of the recording.

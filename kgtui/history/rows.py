@@ -132,8 +132,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
 
 
 # -- functions that convert rows of table `partitions` ---------------------------------------------------------------
-# Columns of such a row: kind, committed, spso, lag, leader_epoch, metadata, error, message, log_start, log_end,
-# log_error, owner
+# Each function takes or returns a row with these columns: kind, committed, spso, lag, leader_epoch, metadata, error,
+# message, log_start, log_end, log_error, owner
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:

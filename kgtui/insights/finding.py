@@ -137,7 +137,7 @@ class Insights:
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether findings of a kind can be known, which is the case if their gold table can be read."""
+        """Return whether kgtui could look for findings of a kind, because their gold table can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 

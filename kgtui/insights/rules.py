@@ -24,7 +24,10 @@ MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
 
 _RECENT = 2 * 3_600.0
-"""Time for which a group still counts as flapping after its last hour with many rebalances began, in seconds."""
+"""A group counts as flapping for this time after the start of its last hour with many rebalances, in seconds.
+
+Two hours with many rebalances belong to the same run of hours if they start at most this time apart.
+"""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of evidence rows of a finding; further rows are only counted."""
@@ -151,11 +154,11 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Find backlogs that will be worked off, and backlogs that grow, from rows of the newest hour in table `forecast`.
+    """Find groups whose lag will fall to 0, and groups whose lag grows, from the newest hour of table `forecast`.
 
     Args:
         groups: group id → its newest row in table `lag`.
-        others: ids of groups that have a more urgent finding. Growing backlogs of these groups are not reported.
+        others: ids of groups that have a more urgent finding. A growing lag of these groups is not reported.
     """
     found = []
     for row in rows:

@@ -42,7 +42,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key under which deltalake's list of files (`get_add_actions`) has the day of a file."""
+"""Key of the day of a file in deltalake's list of files (`get_add_actions`)."""
 
 
 def load_deltalake() -> Any:
@@ -122,7 +122,7 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return path, size, row count and column statistics of each file of the table.
+        """Return a dict for each file of the table, with its path, size, row count and column statistics.
 
         Args:
             day: return only the files of this day; None for all days.

@@ -194,9 +194,9 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str) -> datetime | date | None:
-        """Return the largest value that a time or day column has in the rows of the newest day of a table.
+        """Return the largest value of a time or day column; None if the table does not exist or has no rows.
 
-        Returns None if the table does not exist or has no rows.
+        Only the rows of the table's newest day are read.
         """
         import pyarrow.compute as pc
         import pyarrow.dataset as ds

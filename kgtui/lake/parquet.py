@@ -126,9 +126,9 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file: row groups in sequence, joined where their ranges of column `group` overlap.
+    """Return the blocks of a file, in order; None if a row group has no statistics of column `group`.
 
-    Returns None if a row group has no statistics of this column.
+    Consecutive row groups belong to the same block if their ranges of group ids overlap.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)

@@ -58,9 +58,9 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
 
-    The result begins with the first day that has new rows, or with the newest day of the last run if it is earlier,
-    and includes all later days. All days are returned if a gold table is missing or was created again, or if no
-    complete run has stored its row counts.
+    The result begins with the earlier of two days: the first day that has new rows, and the newest day of the last run.
+    It includes all later days. All days are returned if a gold table is missing or was created again, or if no complete
+    run has stored its row counts.
 
     Raises:
         LakeError: a table cannot be read.

@@ -34,8 +34,9 @@ class Batch:
 
     Attributes:
         last: the newest poll. It is also the serial number of the batch.
-        parts: table → one pair (first values, rows) per poll. All rows of the poll begin with the first values, which
-            the rows in the pair lack. The method `rows` adds them in chunks, so that other threads are not blocked.
+        parts: table → one pair (common values, rows) per poll. The common values are the values of the first columns,
+            which are the same in all rows of the poll and are left out of the rows in the pair. The method `rows`
+            returns complete rows, in short lists, so that other threads are not blocked.
         done: tables to which the rows of this batch were already appended.
     """
 
@@ -60,7 +61,7 @@ class Batch:
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Free the rows in chunks, so that other threads are not blocked."""
+        """Free `_CHUNK` rows at a time, so that other threads are not blocked."""
         for parts in self.parts.values():
             for _, rows_ in parts:
                 while rows_:
@@ -201,7 +202,7 @@ class LakeWriter:
 
 
 def release_rows(batches: Iterable[Batch]) -> None:
-    """Free the rows of discarded batches in chunks, so that other threads are not blocked."""
+    """Free the rows of discarded batches, `_CHUNK` rows at a time, so that other threads are not blocked."""
     for batch in batches:
         batch.release_rows()
 

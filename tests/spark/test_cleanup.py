@@ -89,8 +89,8 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offset_expiry_is_counted_from_last_commit_or_from_state_empty(spark: SparkSession) -> None:
-    """Polls do not see every commit. Without decoded commits, the last commit may be as late as the state Empty."""
+def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(spark: SparkSession) -> None:
+    """Polls do not see every commit. Without decoded commits, the group may have committed until it became Empty."""
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")

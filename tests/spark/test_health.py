@@ -81,7 +81,7 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the reads from `since` to `until` in the type from which the model computes a status."""
+        """Return the polls from `since` to `until` as `Sample` objects, from which the model computes a status."""
         return [
             Sample(ms(time), row.position, row.log_end, row.log_start, row.lag)
             for time, row in self.reads

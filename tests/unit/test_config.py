@@ -266,7 +266,7 @@ def test_invalid_addresses_are_rejected(text: str, says: str) -> None:
     assert says in str(caught.value)
 
 
-def test_valid_addresses_are_split() -> None:
+def test_list_of_valid_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 

@@ -75,7 +75,7 @@ def test_without_config_providers_kafkas_references_stay_as_they_are(folder: Pat
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_the_error_names_property_and_missing_value(folder: Path, text: str, says: str) -> None:
+def test_error_about_a_reference_names_the_property_and_what_is_wrong(folder: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")
@@ -83,7 +83,7 @@ def test_the_error_names_property_and_missing_value(folder: Path, text: str, say
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_parameters_of_providers_limit_files_and_variables(folder: Path) -> None:
+def test_provider_parameters_limit_which_files_and_variables_may_be_read(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"
@@ -107,7 +107,7 @@ def test_parameters_of_providers_limit_files_and_variables(folder: Path) -> None
         ),
     ],
 )
-def test_the_error_names_the_provider_that_cannot_be_used(folder: Path, properties: dict[str, str], says: str) -> None:
+def test_error_names_the_provider_that_cannot_be_used(folder: Path, properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         filled_in(properties, "client.properties", folder)
     assert str(caught.value).startswith(f"client.properties: {says}")

@@ -58,7 +58,7 @@ def test_maven_and_ivy_files_name_the_same_jars_and_versions() -> None:
         assert f'org="{group}" name="{artifact}" rev="{version}"' in module
 
 
-def test_without_transitive_the_maven_file_excludes_all_dependencies() -> None:
+def test_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
     """Only the named jars are fetched, because a Maven repository may lack their dependencies."""
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)

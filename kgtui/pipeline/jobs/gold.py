@@ -115,7 +115,7 @@ class GoldInputs:
 
     @cached_property
     def commits(self) -> DataFrame | None:
-        """Rows of silver `commits`; None if no commits have ever been decoded."""
+        """Rows of silver `commits`; None if no offset commit has ever been decoded."""
         return self.rows(COMMITS, _DAY_BEFORE) if self.lake.was_written(COMMITS) else None
 
     @property

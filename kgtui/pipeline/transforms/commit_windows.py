@@ -114,7 +114,7 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     """Add the columns `commits`, `moves` and `first_read`, which describe the commits observed up to each poll.
 
-    As in Burrow, the lag of a commit is computed with a log end that is about `offset_refresh` seconds old.
+    As in Burrow, the lag of a commit is computed with the log end about `offset_refresh` seconds before the commit.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)

@@ -106,7 +106,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
-    """Return the number of a partition's `Status`, computed from silver commits by Burrow's rules."""
+    """Return the integer value of a partition's `Status`, computed from silver commits by Burrow's rules."""
     lagging = (
         F.when(_ceased() & ~_lately_caught_up(), Status.STOP)
         .when(_rewound(), Status.REWIND)
@@ -306,7 +306,7 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
 
 
 def _status_name(number: Column) -> Column:
-    """Return the name of a `Status` by its number; null if the number is null."""
+    """Return the name of the `Status` with an integer value; null if the value is null."""
     names = F.create_map(*(F.lit(part) for status in Status for part in (status.value, status.name)))
     return F.element_at(names, number)
 

@@ -161,8 +161,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # This window contains all log ends beyond the position. The descending order makes it begin at the first row,
-    # because Spark computes only such windows fast.
+    # This window contains all log ends beyond the position. Rows are in descending order, so that the window begins at
+    # the first row of its partition. Spark computes only such windows fast.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )

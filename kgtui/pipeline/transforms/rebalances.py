@@ -36,7 +36,7 @@ def rebalances(events: DataFrame) -> DataFrame:
 def _classic(events: DataFrame) -> DataFrame:
     """Return the rebalances of classic groups: one for each record with a new generation.
 
-    Each of these records is compared with the record before.
+    Each of these records is compared with the previous record of the same group.
     """
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))

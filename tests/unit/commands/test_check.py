@@ -26,7 +26,7 @@ class Script:
     """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
-        steps: one duration in seconds for each call of `sleep_until`. A call is a step.
+        steps: for each call of `sleep_until` (a step), the time from the clock's time to the given time, in seconds.
         happens: functions that change the cluster. After each step, all of them are called with the number of the step.
     """
 
@@ -162,7 +162,7 @@ def test_exit_code_of_check_depends_on_verdicts_options_and_filter(
     assert run(*words).code == code
 
 
-def test_groups_are_read_at_the_start_at_each_interval_and_at_the_end(
+def test_groups_are_read_at_every_interval_and_at_the_end_of_the_watch(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -388,7 +388,7 @@ def test_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_terminal_shows_watch_duration_and_group_count_per_verdict(
+def test_terminal_shows_the_watch_duration_and_the_number_of_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

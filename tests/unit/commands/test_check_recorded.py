@@ -134,7 +134,7 @@ def test_check_of_a_recording_has_the_same_exit_codes_as_check_of_a_cluster(
     assert check(*words).code == code
 
 
-def test_json_has_time_and_length_of_the_checked_period_and_poll_interval(check: Callable[..., Completed]) -> None:
+def test_json_has_the_end_and_length_of_the_period_and_the_poll_interval(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]

@@ -64,7 +64,7 @@ def test_ls_without_filter_imports_neither_terminal_ui_nor_filter_language() -> 
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_only_the_connection_module_of_aiokafka_is_imported() -> None:
+def test_connecting_imports_only_the_connection_module_of_aiokafka() -> None:
     """Importing the consumer and the producer of aiokafka takes longer than importing the modules that kgtui needs."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded

@@ -276,7 +276,7 @@ def test_json_output_of_delete_is_one_document_with_plan_and_results(
     assert json.loads(capsys.readouterr().out)["results"] is None
 
 
-def test_delete_backups_and_audit_escape_control_characters_in_group_ids(
+def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Control characters are escaped in the plan, the results, the list of backups, and the audit log."""

@@ -37,7 +37,8 @@ async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> As
 
 
 @pytest.mark.parametrize("lag", [False, True])
-async def test_rows_of_a_hung_broker_are_kept_with_their_age_after_one_interval(lag: bool) -> None:
+async def test_rows_of_a_hung_broker_are_kept_and_shown_with_their_age(lag: bool) -> None:
+    """A read waits for the broker for at most two intervals."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
         before, earlier = await watch.read()
         assert (before.coverage.brokers, earlier) == ((3, 3), {})

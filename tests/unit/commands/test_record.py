@@ -62,7 +62,7 @@ def wait_for(lake: Path, polls: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_recorder_writes_everything_and_exits_on_a_signal_or_after_option_for(
+def test_recorder_writes_all_polls_and_exits_on_a_signal_or_after_its_time(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
     """The first recorder gets a signal. The second one stops after 3 s (`--for`). Both write their polls and exit."""
@@ -82,7 +82,7 @@ def test_recorder_writes_everything_and_exits_on_a_signal_or_after_option_for(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_of_a_lake_exits_with_4_and_a_kill_is_reported_later(
+def test_second_recorder_exits_with_4_and_one_after_a_kill_reports_the_crash(
     cluster: SimulatorProcess, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"

@@ -44,7 +44,9 @@ async def test_named_cluster_is_opened_even_if_no_broker_responds() -> None:
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_without_a_reachable_cluster_the_session_has_the_failed_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_session_without_a_reachable_cluster_has_the_failed_connection_attempts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
         return (("localhost:9092", "refused"),)
 

@@ -171,7 +171,7 @@ def test_reader_returns_a_fault_until_the_first_poll_without_it(tmp_path: Path) 
     assert lake.at(lake.first).faults[0] == slow[0]
 
 
-def test_reader_ignores_and_compaction_removes_rows_of_an_interrupted_flush(tmp_path: Path) -> None:
+def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tmp_path: Path) -> None:
     """After an interrupted flush, the other tables have rows of a poll that is not in table `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
@@ -232,7 +232,7 @@ def test_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> N
         lake.at(START / 1000 - 1)
 
 
-def test_refresh_finds_polls_that_were_added_after_opening(tmp_path: Path) -> None:
+def test_refresh_finds_polls_that_were_added_after_the_reader_was_opened(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100

@@ -118,7 +118,7 @@ def test_at_risk_finding_is_more_severe_the_sooner_records_expire(hours: int, se
     assert finding.severity is severity
 
 
-def test_at_risk_rule_uses_previous_forecast_while_newest_has_no_trend(tmp_path: Path) -> None:
+def test_at_risk_rule_uses_the_previous_forecast_while_the_newest_has_no_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [

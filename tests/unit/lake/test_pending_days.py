@@ -1,4 +1,4 @@
-"""Pending days begin with the first day that has new rows, or with the newest computed day if it is earlier."""
+"""Pending days begin with the earlier of two days: the first day that has new rows, and the newest computed day."""
 
 from __future__ import annotations
 
