@@ -110,7 +110,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds again, also to the requests that are waiting.
+        With `on=False`, the broker responds to the waiting requests and to all later requests.
         """
         faults = self.broker(node)
         faults.black_hole = on

@@ -117,7 +117,7 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> ScheduledMembership:
         """Return a schedule that goes through `turns` from `begin` to `end`, one turn per `every` seconds.
 
-        Before `begin` and after `end`, the members are those of the first turn.
+        Before `begin` and after `end`, the group has the members of the first turn.
         """
         changes = []
         at, turn = begin, 1

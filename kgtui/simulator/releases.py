@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Ranges = dict[int, tuple[int, int]]
-"""API key → lowest and highest version."""
+"""API key → lowest and highest version that brokers of one release support."""
 
 # fmt: off
 RANGES: Mapping[str, Ranges] = {

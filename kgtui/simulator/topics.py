@@ -72,7 +72,7 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the number of records that are written from time 0 to `t`, divided by the average rate.
+        """Return how many seconds it would take to write the records from time 0 to `t` at the average rate.
 
         The result is the same for all partitions of the topic. It never decreases when `t` increases.
         """
@@ -138,7 +138,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the number of records that are written from time 0 to `t`, divided by the average rate."""
+        """Return how many seconds it would take to write the records from time 0 to `t` at the average rate."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -151,7 +151,7 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the number, possibly negative, that one sine wave of the traffic adds to the result of `flow` at `t`.
+        """Return the seconds, possibly negative, that one sine wave of the traffic adds to the result of `flow` at `t`.
 
         The wave repeats every `period` seconds, has an amplitude of `height`, and has a maximum at the time `peak`.
         """

@@ -93,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHES)}; all by default")
     scales = parser.add_mutually_exclusive_group()
-    scales.add_argument("--quick", dest="scale", action="store_const", const="quick", help="finish in a few minutes")
+    scales.add_argument(
+        "--quick", dest="scale", action="store_const", const="quick", help="use smaller sizes, which take a few minutes"
+    )
     scales.add_argument(
         "--tiny", dest="scale", action="store_const", const="tiny", help="only check that the benchmarks work"
     )

@@ -80,12 +80,12 @@ async def _keep_calling(pool: Pool, node: int) -> None:
 
 
 async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list[float], list[float]]:
-    """Return the duration of each call in milliseconds: calls to the healthy cluster, and calls to the other cluster.
+    """Return the duration of each call in milliseconds, first to the healthy cluster and then to the faulty cluster.
 
-    In the other cluster, broker 3 never responds.
+    In the faulty cluster, broker 3 never responds.
 
     Args:
-        seeds: bootstrap addresses of the healthy cluster, and of the other cluster.
+        seeds: bootstrap addresses of the healthy cluster, and of the faulty cluster.
         calls: minimum number of measured calls per cluster.
     """
     milliseconds: tuple[list[float], list[float]] = ([], [])

@@ -1,7 +1,7 @@
 """Measure the time from a commit until its offset is in a silver and in a gold table, with a real 4.3.1 broker.
 
-`kgtui record` and `kgtui pipeline watch` run as users run them, because gold `lag` needs both. Commits are made at
-fixed intervals. Both tables are read repeatedly without Spark, as kgtui's screens do.
+`kgtui record` and `kgtui pipeline watch` run as users run them, because the gold table `lag` needs the data of both.
+Commits are made at fixed intervals. Both tables are read repeatedly without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """The registry of all started brokers, which the other fixtures use."""
+    """The object that starts all brokers and stops them at the end. The other fixtures get their brokers from it."""
     brokers = Brokers(tmp_path_factory.mktemp("brokers"))
     needed = set().union(*(requested_by(item) for item in request.session.items))
     for name in NAMES:

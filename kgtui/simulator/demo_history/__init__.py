@@ -27,7 +27,7 @@ _BASE = 100_000_000
 """Log end of partition 0 at the start of the history.
 
 The log also contains records from before the start of the history, as long as retention keeps them. The number is so
-large that their offsets are not negative.
+large that these older records have offsets of at least 0.
 """
 
 

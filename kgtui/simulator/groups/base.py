@@ -153,7 +153,7 @@ class Group(ABC):
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether a group with these members is in a state in which nobody reads, such as PreparingRebalance."""
+        """Return whether the members do not read in the current state, for example in PreparingRebalance."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     # Methods that return the ids, client ids, racks and hosts of members

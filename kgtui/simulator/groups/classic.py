@@ -148,7 +148,7 @@ class SchemaRegistryMemberData(
 
     Attributes:
         name: name of the protocol.
-        domain: domain of the host names.
+        domain: domain of the registries' host names.
         ineligible: numbers of the slots whose registries cannot become the primary.
         duplicate: whether two registries have the same URL; the leader then reports an error in the assignment.
     """

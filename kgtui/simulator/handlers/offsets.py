@@ -193,10 +193,9 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition. If this broker is not the leader of a partition, its row has an error."""
+    """Return one row per requested partition. The row of a partition has an error if this broker is not its leader."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist before all others. Their sort key is false, which sorts before
-    # true.
+    # Like a real broker, return the topics that do not exist first. Their sort key is False, which sorts before True.
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}

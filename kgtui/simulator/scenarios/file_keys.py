@@ -246,7 +246,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         description: one sentence about the scenario.
-        extends: name of another scenario in the same folder. Its topics and groups come before the ones in this file.
+        extends: name of another scenario in the same folder. Its topics and groups come before `topics` and `groups`.
         without_groups: whether to leave out all groups, so that only topics remain.
         topics: the topics by name.
         groups: the groups.

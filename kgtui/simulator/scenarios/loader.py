@@ -26,7 +26,7 @@ class Scenario:
     """The topics and groups of a scenario. The topics and groups of an extended scenario come first.
 
     Attributes:
-        topics: the topics, without deleted ones.
+        topics: the topics, without deleted topics.
         groups: the groups.
         configs: group configs that differ from the defaults, by group id.
     """

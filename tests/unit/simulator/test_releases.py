@@ -1,4 +1,4 @@
-"""The API versions of each simulated release equal the versions in Kafka's own schemas."""
+"""The API versions of each simulated release equal the versions in the message schemas of Kafka's own jars."""
 
 from __future__ import annotations
 
