@@ -127,7 +127,10 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Describe some groups with one RPC. Groups with a result are removed from `searches`."""
+        """Describe some groups with one RPC.
+
+        The result of a group is added to `batch`, and the group is removed from `searches`.
+        """
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -186,9 +189,10 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Distinguish groups that do not exist from groups that the broker lists but cannot describe.
+        """Search the broker's list for the groups that no RPC has found, and add a result for each of them to `batch`.
 
-        The list may be long, so it is only requested if one of the groups may exist.
+        This distinguishes groups that do not exist from groups that the broker lists but cannot describe. The
+        list may be long, so it is only requested if one of the groups may exist.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}

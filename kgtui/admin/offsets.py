@@ -109,7 +109,7 @@ class OffsetReader:
         *,
         last: bool,
     ) -> None:
-        """Read the offsets of several groups with one request.
+        """Read the offsets of several groups with one request, and add them to `batch`.
 
         If there is no response after half of the remaining time, split the request in two.
 
@@ -150,7 +150,10 @@ class OffsetReader:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Read one group per request, because brokers before 3.0 accept no more. A few requests run concurrently."""
+        """Read one group per request, because brokers before 3.0 accept no more, and add the offsets to `batch`.
+
+        A few requests run concurrently.
+        """
         gate = asyncio.Semaphore(CONCURRENT_REQUESTS)
 
         async def one(group: str) -> None:

@@ -147,7 +147,10 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, which is one of the mappings of this object, and add the faults."""
+        """Add the rows of an answer to `rows`, which is one of the mappings of this object.
+
+        The faults of the answer are added to `faults`, each with the name of the step.
+        """
         rows.update(answer.rows)
         self.faults += [(step, fault) for fault in answer.faults]
 

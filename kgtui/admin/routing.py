@@ -168,7 +168,7 @@ class Router:
         asked: str,
         repeat: bool,
     ) -> None:
-        """Send one round of requests, which contains every pending group once."""
+        """Send one round of requests, which contains every pending group once, and store the results in `todo`."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
@@ -227,7 +227,7 @@ class Router:
             todo.faults[group] = fault
 
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
-        """Decide for each group of a failed batch whether the request is repeated.
+        """Decide for each group of a failed batch whether the request is repeated, and store that in `todo`.
 
         If the connection could not be opened, the broker cannot have executed the request. The request is then repeated
         even if `repeat` is False.

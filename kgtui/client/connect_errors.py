@@ -206,7 +206,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the first bytes of a response that ended too early, including the four bytes of its length field."""
+    """Return the first bytes of a truncated or too large response, including the four bytes of its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):

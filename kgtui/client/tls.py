@@ -167,7 +167,7 @@ class Tls:
 
 
 def tls_from_properties(properties: Mapping[str, str]) -> Tls:
-    """Read the `ssl.*` properties. Raises ConfigError if something is not supported or inconsistent."""
+    """Read the `ssl.*` properties. Raises ConfigError if a value is not supported, or if two properties conflict."""
     trust_type = _store_type(properties, "truststore", ("location", "certificates"))
     key_type = _store_type(properties, "keystore", ("location", "key", "certificate.chain"))
     store_password = Secret(properties.get("ssl.keystore.password", ""))

@@ -87,7 +87,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_members_of_missing_or_unknown_type_have_no_protocol(
+def test_members_whose_type_is_missing_or_unknown_have_no_protocol(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)

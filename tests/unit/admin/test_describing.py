@@ -36,7 +36,7 @@ class Cluster:
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
         disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because their feature is disabled.
-        pool: attributes of `FakePool`.
+        pool: attributes that are set in the `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -245,7 +245,7 @@ async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
 
 
-async def test_describe_groups_v2_works_without_authorized_operations() -> None:
+async def test_describe_groups_v2_returns_no_authorized_operations() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 2, "ListGroups": 2}
     cluster = Cluster({"k": ("classic", "Stable")}, versions=versions)
     found = (await cluster.admin.describe_groups(["k"])).rows["k"]

@@ -43,9 +43,10 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Script:
-    """A `send` function with scripted results for each group.
+    """A `send` function for `Router.run` with scripted results for each group.
 
-    A result is an error code, an exception, or None if the response does not contain the group.
+    A result is an error code, an exception, or None if the response does not contain the group. Each request uses the
+    next result; the last result is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
@@ -233,7 +234,7 @@ async def test_a_write_is_repeated_after_an_error_only_if_no_connection_was_open
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_a_write_is_repeated_after_moved_and_loading_error_codes() -> None:
+async def test_a_write_is_repeated_while_the_group_moves_or_is_loaded() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)

@@ -96,7 +96,7 @@ async def test_concurrent_metadata_calls_share_one_connection_and_one_request() 
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_a_metadata_refresh_asks_another_broker_if_some_are_silent() -> None:
+async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         for node in (1, 2, 3):

@@ -89,7 +89,7 @@ async def test_the_api_versions_request_is_repeated_in_a_supported_version() -> 
         assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
 
 
-async def test_features_in_the_metadata_are_none_if_the_broker_reports_none() -> None:
+async def test_features_in_the_metadata_are_none_if_no_broker_reports_features() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = lambda request: {
             **_answer(fake[1].api_versions(request)),

@@ -97,7 +97,7 @@ def test_exchange_encodes_its_request_and_returns_the_response_body() -> None:
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_exchange_reads_api_versions_responses_with_a_header_without_tags() -> None:
+def test_exchange_reads_api_versions_responses_whose_header_has_no_tags() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)

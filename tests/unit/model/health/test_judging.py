@@ -68,7 +68,7 @@ def test_status_stop_is_undecided_after_one_read_with_lag() -> None:
     assert kinds(health_of(watch([offsets((7, 9))]))) == [("STOP", "time")]
 
 
-def test_group_with_growing_lag_is_warn_after_five_commits_with_known_lag() -> None:
+def test_growing_lag_causes_status_warn_after_five_commits_with_known_lag() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 

@@ -31,7 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_is_stop_if_empty_and_stall_otherwise(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_gets_status_stop_if_empty_else_stall(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -48,7 +48,7 @@ def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_share_group_with_growing_lag_and_old_unread_records_is_warn() -> None:
+def test_share_group_with_growing_lag_and_old_unread_records_gets_warn() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
     assert health_of(read_history(rows)).kind is Status.WARN
     assert reason(health_of(read_history(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
@@ -78,7 +78,7 @@ def test_share_group_with_large_but_constant_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_share_group_whose_start_offset_went_back_is_rewind() -> None:
+def test_share_group_whose_start_offset_went_back_gets_status_rewind() -> None:
     rows: list[Row] = [(400, 100, 500), (410, 90, 500), (50, 450, 500)]
     assert health_of(read_history(rows)).kind is Status.REWIND
 
@@ -89,7 +89,7 @@ def test_unknown_lag_is_undecided_but_an_uninitialized_share_partition_is_ok() -
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_share_group_without_progress_is_stall_if_its_members_are_withheld() -> None:
+def test_share_group_without_progress_gets_stall_if_members_are_withheld() -> None:
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
@@ -104,7 +104,7 @@ rows = st.lists(
 
 
 @given(rows, st.booleans())
-def test_random_reads_of_share_groups_are_stop_or_stall_only_without_progress(reads: list[Row], empty: bool) -> None:
+def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list[Row], empty: bool) -> None:
     """Every status except OK needs a lag above 0. STOP and STALL also need more than 45 s without progress."""
     row = health_of(read_history(reads, empty=empty)).partitions["t", 0]
     if row.status is not Status.OK:
