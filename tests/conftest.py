@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import pytest
 
-# Hypothesis must not fail a test because an example is slow, because other tests keep the machine busy.
+# Hypothesis must not fail a test whose examples are slow, because other tests keep the machine busy.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 

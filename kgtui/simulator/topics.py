@@ -18,7 +18,7 @@ DAY = 86_400.0
 """Seconds in a day."""
 
 WAVE_PERIOD = 240.0
-"""Time from one peak of the traffic to the next, in seconds. It is short, so that users of the demo see the change."""
+"""Time from one traffic peak to the next, in seconds. It is short, so that users of the demo see the traffic change."""
 
 RETENTION_INTERVAL = 30.0
 """Time between two runs of retention, which deletes old records, in seconds."""

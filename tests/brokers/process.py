@@ -83,10 +83,10 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of the process, which the process takes as a request to exit, and wait for its exit.
+        """Close the standard input of the process, and wait for its exit. The program must exit when its input ends.
 
         Raises:
-            subprocess.TimeoutExpired: the program still runs.
+            subprocess.TimeoutExpired: the process still runs after `timeout` seconds.
         """
         assert self._process.stdin is not None
         self._process.stdin.close()

@@ -161,7 +161,7 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
         if expected.first_error_line.startswith("This tool"):
             assert ours.first_error_line.startswith("This tool"), words
         elif "/does/not/exist" in words:
-            # After the same words, kgtui adds why the file cannot be read. Kafka's tool prints this reason only in its
+            # kgtui prints the same line and adds why a file cannot be read. Kafka's tool prints this reason only in its
             # stack trace.
             assert ours.first_error_line.startswith(expected.first_error_line), words
         else:

@@ -121,7 +121,7 @@ async def test_a_request_that_arrives_in_several_packets_gets_one_response(clust
     assert unpack_from(">i", answer) == (5,)
 
 
-async def test_metadata_lists_topics_and_never_creates_a_missing_one(cluster: Simulator) -> None:
+async def test_metadata_lists_topics_and_never_creates_missing_topics(cluster: Simulator) -> None:
     answer = await ask(cluster, 2, METADATA, {"Topics": None})
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
     assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)

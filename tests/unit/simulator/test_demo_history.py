@@ -77,7 +77,7 @@ def test_variable_speed_offsets_never_decrease_or_exceed_the_log_end(
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
 
 
-def test_a_member_that_returns_according_to_a_schedule_is_new() -> None:
+def test_a_scheduled_member_that_leaves_and_returns_is_a_new_member() -> None:
     schedule = ScheduledMembership((0, 1), ((10.0, (0,)), (20.0, (0, 1))))
     assert [slot.joined for slot in schedule.at(5).slots] == [0, 0]
     assert [slot.number for slot in schedule.at(15).slots] == [0]

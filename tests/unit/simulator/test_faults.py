@@ -91,7 +91,7 @@ async def test_a_throttle_time_is_reported_and_pauses_the_connection(cluster: Si
     assert (await ask(cluster, 2, LIST_GROUPS, {}))["ThrottleTimeMs"] == 0
 
 
-async def test_cut_closes_open_connections_but_new_ones_are_accepted(cluster: Simulator) -> None:
+async def test_the_fault_cut_closes_open_connections_but_new_connections_are_accepted(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as one, RawClient(address(cluster, 2)) as other:
         await one.call(LIST_GROUPS, 5, {})
         await other.call(LIST_GROUPS, 5, {})
@@ -148,7 +148,7 @@ async def test_the_previous_coordinator_returns_not_coordinator_after_a_move(clu
     assert name in listed
 
 
-async def test_a_coordinator_reports_load_in_progress_until_it_has_loaded(cluster: Simulator) -> None:
+async def test_a_loading_coordinator_returns_the_error_coordinator_load_in_progress(cluster: Simulator) -> None:
     name = "payments.settle"
     node = cluster.state.coordinator(name)
     cluster.faults.load(node, 20)

@@ -64,7 +64,7 @@ def test_group_states_do_not_depend_on_how_often_changes_are_applied() -> None:
     assert kinds_and_states(once) != kinds_and_states(generate(seed=2))
 
 
-def test_new_console_consumer_groups_reuse_the_memory_of_deleted_ones() -> None:
+def test_new_console_consumer_groups_reuse_the_memory_of_deleted_groups() -> None:
     generated = generate(1_000, churn=0.1)
     generated.advance_to(400.0)
     size = len(generated.names)

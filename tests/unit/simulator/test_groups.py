@@ -58,7 +58,7 @@ def test_only_a_stable_classic_group_has_member_data() -> None:
     assert subscription.topics == ("orders.placed",)
 
 
-def test_an_empty_classic_group_becomes_dead_after_outlives_seconds() -> None:
+def test_a_classic_group_becomes_dead_some_time_after_it_became_empty() -> None:
     group = ClassicGroup(
         "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
     )
@@ -165,7 +165,7 @@ def test_each_streams_task_is_active_on_exactly_one_member() -> None:
         assert bool(warm) == (t == 120.0)
 
 
-def test_streams_threads_of_one_process_share_its_id_and_host() -> None:
+def test_streams_threads_of_one_process_report_the_same_process_id_and_host() -> None:
     members = described(streams_group(), 50)["Members"]
     assert members[0]["ProcessId"] == members[1]["ProcessId"] != members[2]["ProcessId"]
     assert members[0]["ClientHost"] == members[1]["ClientHost"]
@@ -216,7 +216,7 @@ def test_raw_member_data_is_sent_unchanged() -> None:
     assert (row["MemberMetadata"], row["MemberAssignment"]) == (b"\1", b"\2")
 
 
-def test_members_have_the_instance_ids_and_racks_of_the_client_options() -> None:
+def test_members_report_configured_racks_and_static_instance_ids() -> None:
     client = Client("web", static=True, racks=("a", "b"))
     rows = described(ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], client=client), 5)["Members"]
     assert [row["InstanceId"] for row in rows] == ["web-0", "web-1", "web-2"]

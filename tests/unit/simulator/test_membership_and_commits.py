@@ -74,7 +74,7 @@ def test_members_rotate_at_the_end_of_each_period() -> None:
     assert (membership.change, membership.since, len(membership.before)) == (1, 2.5, 2)
 
 
-def test_a_rotating_member_that_returns_is_a_new_member() -> None:
+def test_a_rotating_member_that_leaves_and_returns_is_a_new_member() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0,)))
     assert schedule.at(5).slots == (Slot(0, 0), Slot(1, 0))
     assert schedule.at(15).slots == (Slot(0, 0),)
