@@ -195,7 +195,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffse
     return GroupOffsets(tuple(committed), tuple(share), bounds)
 
 
-# -- functions that convert rows of table `faults`, and the cluster to JSON ------------------------------------------
+# -- functions that convert faults to rows, the cluster to JSON, and both back ---------------------------------------
 
 
 def fault_row(fault: Fault) -> RowValues:

@@ -148,7 +148,7 @@ def lasted(finding: Finding, as_of: float | None) -> str:
     return duration(as_of - finding.since)
 
 
-# -- fields of a finding in JSON and tables, see kgtui.model.fields ---------------------------------------------------
+# -- fields of a finding in JSON and tables (see `kgtui.model.fields`) ------------------------------------------------
 
 if TYPE_CHECKING:
     FindingField = Field[[Finding]]

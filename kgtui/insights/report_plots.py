@@ -62,7 +62,7 @@ replaces this format for ticks at which the next larger unit begins, such as mid
 _SVG = "{http://www.w3.org/2000/svg}"
 _DROPPED = {f"{_SVG}{tag}" for tag in ("metadata", "defs", "title")}
 _KEPT_STYLES = ("fill", "stroke", "text-anchor")
-"""Prefixes of the style properties that stay in the SVG. Others, such as fonts, are set by the page."""
+"""Prefixes of the style properties that stay in the SVG. All others, such as fonts, are set by the page."""
 
 
 class Bar(NamedTuple):

@@ -198,7 +198,7 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Add the retention that the cluster returned to the stored retention.
+    """Update the retention file of the lake with the retention that the cluster returned.
 
     Args:
         answer: retention of topics and of committed offsets, as returned by the cluster.

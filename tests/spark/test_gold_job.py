@@ -79,7 +79,8 @@ def test_recomputing_a_day_gives_the_same_gold_rows(
     tomorrow = START + 86_400_000
     record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()
-    # The run computes the new day and also the first day. This was the newest day before, so it may have new rows.
+    # The run computes the new day and also the first day, which was the newest day in the previous run and may have new
+    # rows.
     assert update_gold(lake) == (day, day + timedelta(days=1))
     for table in GOLD:
         assert sorted_rows(lake.read(table).filter(F.col("day") <= F.lit(day))) == first[table.name]

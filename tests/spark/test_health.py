@@ -34,7 +34,7 @@ OPTIONS = (
 )
 
 
-# -- statuses that Spark and the model compute for random windows of commits -----------------------------------------
+# -- test that Spark and the model compute the same status for random windows of commits -----------------------------
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
@@ -70,7 +70,7 @@ def test_spark_and_model_compute_the_same_status_for_random_commit_windows(spark
     assert [tuple(row) for row in windows.select("number", status).orderBy("number").collect()] == expected
 
 
-# -- statuses that Spark and the model compute for random recordings -------------------------------------------------
+# -- test that Spark and the model compute the same status for random recordings -------------------------------------
 
 
 @dataclass
@@ -172,7 +172,7 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
     assert compared >= {(False, 1), (False, 2), (False, 4), (False, 6), (True, 1), (True, 5), (True, 6)}
 
 
-# -- statuses that Spark and the model compute for random rows of the silver table `commits` -------------------------
+# -- test that Spark and the model compute the same status for random silver commits ---------------------------------
 
 
 @dataclass
@@ -246,7 +246,7 @@ def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark
     assert len(results) > 60
 
 
-# -- rows of the gold table `health` ---------------------------------------------------------------------------------
+# -- test of the rows of the gold table `health` ---------------------------------------------------------------------
 
 
 def test_health_row_of_a_group_has_worst_partition_status_and_bad_since(spark: SparkSession) -> None:

@@ -52,7 +52,7 @@ def value(folder: Path, text: str, **more: str) -> str:
     ],
 )
 def test_references_to_declared_providers_are_replaced(folder: Path, text: str, expected: str) -> None:
-    """Everything else stays as it is, as in Kafka: other providers, and the references `${NAME}` and `file:PATH`."""
+    """As in Kafka, references to other providers and the references `${NAME}` and `file:PATH` stay as they are."""
     assert value(folder, text) == expected
 
 

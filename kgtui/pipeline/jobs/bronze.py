@@ -76,7 +76,7 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Add the rows of a batch that the bronze table does not contain yet.
 
-    If the table contains no offsets in the range of the batch, the rows are appended. This is faster than a merge.
+    If the table has no records in the offset ranges of the batch, the rows are appended, which is faster than a merge.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)

@@ -111,8 +111,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # The true start of the quiet or empty time is unknown, so each source gives the latest possible start. Decoded
-    # records are preferred, because polls cannot show a start before the first poll of the recording.
+    # The exact times of the last activity and of the change to Empty are unknown, so each source gives the latest
+    # possible times. Decoded records are preferred, because polls show no time before the first poll of the recording.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)

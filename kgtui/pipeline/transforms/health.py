@@ -187,7 +187,7 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return how many seconds a full window of commits takes, given the observed interval between commits.
+    """Return the duration of a full window of commits in seconds, given the observed interval between commits.
 
     The rule is the same as in the model's `Observed.full_window`.
     """

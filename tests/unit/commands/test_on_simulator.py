@@ -61,7 +61,7 @@ def test_commands_show_groups_and_doctor_print_their_results(company: SimulatorP
 
 
 def test_ls_watch_ends_without_a_message_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
-    """This happens in `kgtui ls --watch 0.01 | head -1`."""
+    """For example, `head` closes the pipe in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

@@ -164,7 +164,7 @@ def test_group_timeline_of_an_interval_without_polls_is_empty(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_timeline_and_next_change_find_group_ids_with_special_characters(tmp_path: Path, group: str) -> None:
+def test_timeline_and_next_change_find_groups_whose_ids_have_special_characters(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

@@ -106,7 +106,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_faults_for_missing_and_undescribed_groups(tmp_path: Path) -> None:
+async def test_replay_returns_faults_for_groups_that_are_missing_or_not_yet_described(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row for each of `days` to a table. Other columns are null; if not nullable, 0 or empty."""
+    """Append one row for each of `days` to a table. All columns but `day` are null or, if not nullable, 0 or empty."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
