@@ -111,7 +111,7 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        If there is no response after half of the remaining time, split the request in two.
+        If there is no response after half of the remaining time, request the two halves of the groups separately.
 
         Args:
             last: whether these are the last groups to read. A single last group may use all of the remaining time.

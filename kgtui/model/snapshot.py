@@ -68,14 +68,14 @@ class Snapshot:
     Attributes:
         serial: number of the snapshot. A monitor numbers its snapshots consecutively.
         taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → row of the group in the newest list of its coordinator, in no particular order.
+        groups: group id → listing of the group in the newest list of its coordinator, in no particular order.
         by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
             and never modified.
         summaries: group id → summary from the background sweep. All snapshots of a monitor share this mapping, so that
             older snapshots show later summaries too; a copy of 100,000 entries per snapshot would be too slow.
         details: group id → newest description, for groups that are selected or in view.
-        offsets: group id → newest offsets, for the same groups.
-        configs: group id → newest configs, for the same groups.
+        offsets: group id → newest offsets, for groups that are selected or in view.
+        configs: group id → newest configs, for groups whose configs were requested while they were selected.
         health: group id → health, for watched groups (see `kgtui.model.health`).
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
             is missing if it was already in this state when kgtui started. All snapshots share this mapping, like

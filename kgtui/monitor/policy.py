@@ -148,10 +148,10 @@ RECORD_FIRST_LISTS = 15.0
 """Maximum time that the recorder waits for the first group list of every broker, in seconds."""
 
 RECORD_GROUP_BATCH = 400
-"""Number of groups that the recorder reads from one coordinator in one batch."""
+"""Maximum number of groups that the recorder reads from one coordinator in one batch."""
 
 RECORD_LOG_BATCH = 4_000
-"""Number of partitions whose log start and log end offsets the recorder reads with one call."""
+"""Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
 """Rule for when the time between two polls of the recorder is a gap."""

@@ -7,13 +7,14 @@ the later read. Polling cannot observe every commit, with these consequences:
 - The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
   changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
 - WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from a log end that is
-  up to `Options.offset_refresh` old; here the log end always has that age. This ignores records that arrived while the
-  group was working, and makes lags comparable however often the group commits.
+  up to `Options.offset_refresh` old; here the log end always has that age. Records that arrived
+  while the group was working are therefore ignored, and lags are comparable however often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:
 
-1. The lag is not known, or the share partition was never initialized: OK. An unknown lag stays undecided.
+1. The lag is not known, or the share partition was never initialized: OK. If the lag is not known, worse verdicts are
+   undecided.
 2. The lag is not above `allowed_lag`: OK.
 3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved, and the lag has not
    fallen and has stayed above `allowed_lag`, so nothing was acknowledged: STALL if the group has members, else STOP.
@@ -74,8 +75,8 @@ class Observed:
     """The window of commits of one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset and each later change, as commits. The lag of the first
-            observed offset is None, because no log end offset was read before it.
+        window: the first observed offset and each later change, as commits. The lag of the first observed offset is
+            None, because no log end offset was read before it.
         now: time of the newest read of the offset, in milliseconds since the epoch.
         moves: number of observed changes of the offset.
         pace: average time between two changes, in milliseconds; None if fewer than two changes were observed.

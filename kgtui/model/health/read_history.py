@@ -114,7 +114,11 @@ A period summarizes consecutive reads. It ends with a read that has a change, or
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
-"""Number of array elements per period: end, duration, state changes, started rebalances, increase of the epoch."""
+"""Number of array elements per period.
+
+The elements are its end, its duration, the number of state changes, the number of started rebalances, and the increase
+of the epoch.
+"""
 
 
 class RebalanceLog:

@@ -186,7 +186,8 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: function that returns the value of one group; None if it is not known. Unknown values sort last.
+        value: function that returns the value by which a group is sorted, or None if it is not known. Groups with an
+            unknown value come last.
         needs: the data that the value needs in addition to the list of groups.
     """
 

@@ -139,7 +139,7 @@ async def test_stored_reads_of_the_group_read_longest_ago_are_dropped_first() ->
     assert setup.store.health.keys() == set(names[2:])
 
 
-async def test_reads_of_many_partitions_are_limited_and_processed_in_slices(
+async def test_stored_reads_of_many_partitions_are_limited_and_judged_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
