@@ -71,8 +71,8 @@ class SimulatorProcess:
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
         """Execute a command such as `control("black_hole", node=2)` and return its result.
 
-        The commands are the methods of `Faults`, and `advance`, `remove_group`, `delete_topic`, `coordinator` and
-        `stats`.
+        The commands are methods of `Faults`; `advance`; the methods `remove_group`, `delete_topic` and `coordinator` of
+        `ClusterState`; and `stats`, which returns numbers of requests and connections.
 
         Raises:
             SimulatorError: the command was rejected, its result did not arrive within `timeout` seconds, or the process

@@ -27,7 +27,7 @@ class Membership:
     Attributes:
         change: how many times members have joined or left since the start.
         since: seconds since the last change; infinite if there was none.
-        slots: the present members.
+        slots: the current members.
         before: the members before the last change.
     """
 

@@ -78,7 +78,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _total(run: Mapping[str, Any]) -> float:
-    """Return the duration of a run, in seconds: the sum over all layers."""
+    """Return the duration of a run, in seconds: the sum of the durations of its layers."""
     return float(sum(run["seconds"].values()))
 
 

@@ -78,7 +78,7 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            # While it starts, the worker does not listen yet. While it rebalances, it returns HTTP errors, which urllib
+            # While the worker starts, it does not listen yet. While it rebalances, it returns HTTP errors, which urllib
             # raises as a subclass of OSError.
             except OSError as error:
                 answer = error

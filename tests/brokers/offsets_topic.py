@@ -33,7 +33,7 @@ def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: flo
         timeout: time limit for reading all partitions, in seconds.
 
     Raises:
-        TimeoutError: the message names the partitions that were not read to their end.
+        TimeoutError: some partitions were not read to their end; the message names them.
     """
     level = "read_committed" if committed else "read_uncommitted"
     consumer = Consumer(

@@ -64,8 +64,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         roles = {role: group for role, group in roles.items() if group.type == "classic"}
     if newest < (4, 2):
         roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # Share groups have no lag here, because brokers before 4.2 support only DescribeShareGroupOffsets v0, whose
-        # response has no lag.
+        # Before 4.2, brokers report no lag of share groups, because they support only DescribeShareGroupOffsets v0.
         roles |= {
             role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
             for role, group in roles.items()

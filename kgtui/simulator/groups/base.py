@@ -29,7 +29,7 @@ class ConsumedTopic:
     """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic, which may be a deleted one.
+        topic: the topic, which may have been deleted.
         commits: the commit pattern.
         without: partitions without a committed offset.
         metadata: the metadata string in each offset commit.
