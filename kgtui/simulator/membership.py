@@ -13,7 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group, and the member in it. A later member in the same place has another `joined`."""
+    """A numbered place in a group, and the member in it. Two members in the same place differ in `joined`."""
 
     number: int
     joined: int

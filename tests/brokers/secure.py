@@ -129,7 +129,7 @@ class Secure:
         return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file for the address `tls`, with or without the certificate of the client; return its path."""
+        """Write a Java properties file for the address `tls`, with or without a client certificate; return the path."""
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:
             properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.certificates.client)}
