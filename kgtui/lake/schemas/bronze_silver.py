@@ -46,7 +46,7 @@ COMMITS = table(
 GROUP_EVENTS = table(
     "silver",
     "group_events",
-    "one record about a group or its members, except for committed offsets",
+    "one record about a group or its members, but not about a committed offset",
     ("record_partition", "record_offset"),
     *_RECORD,
     _GROUP,
@@ -144,8 +144,8 @@ REBALANCES = table(
     Column(
         "end",
         "timestamp",
-        "time at which the last member got its assignment; null if the rebalance is not finished, or if the next "
-        "rebalance began before its end",
+        "time at which the last member got its assignment; null if the rebalance is not finished, or if it was not "
+        "finished when the next rebalance began",
     ),
     Column(
         "cause",

@@ -147,7 +147,8 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "end of the first of the consecutive windows, up to this one, whose status is not OK; null if it is OK",
+        "end of the first window in the unbroken series of windows, up to this window, whose status is not OK; null if "
+        "the status is OK",
     ),
     Column(
         "lag",
@@ -163,8 +164,8 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, number of its commits (see `basis`) divided by the number in a full window, at most 1; "
-        "for a group, fraction of its partitions for which this is 1",
+        "for a partition, number of its latest commits that are known (see `basis`), divided by the number that the "
+        "rules need, at most 1; for a group, fraction of its partitions for which this is 1",
     ),
     Column(
         "commits",
@@ -229,9 +230,14 @@ CHURN = table(
     Column(
         "covered_seconds",
         "double",
-        "part of the hour that is covered by polls, in seconds; null if the hour was not recorded",
+        "how much of the hour the recording covers, in seconds; null if the hour was not recorded",
     ),
-    Column("per_hour", "double", "number of rebalances per hour, computed from the covered part of the hour"),
+    Column(
+        "per_hour",
+        "double",
+        "larger of two numbers: recorded rebalances per hour that the recording covers, and rebalances decoded from "
+        "records in this hour",
+    ),
     Column(
         "flapping",
         "boolean",

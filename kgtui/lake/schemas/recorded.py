@@ -61,7 +61,7 @@ POLLS = _table(
 
 GROUPS = _table(
     "groups",
-    "listing and description of one group",
+    "one group: its entry in the list of groups, and its description",
     ("group",),
     _GROUP,
     _GONE,
@@ -149,8 +149,8 @@ FAULTS = _table(
     Column(
         "scope",
         "string",
-        "what could not be read: cluster, broker (its list of groups), describe (descriptions), offsets or logs (log "
-        "start and log end offsets)",
+        "what could not be read: cluster (the cluster as a whole), broker (the list of groups of a broker), describe "
+        "(descriptions of groups), offsets (offsets of groups) or logs (log start and log end offsets)",
         nullable=False,
     ),
     Column("broker", "int", "node id of the broker; null if the fault does not concern one broker"),
