@@ -225,7 +225,8 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
     """Return the topics that members subscribe to.
 
-    The result is None if there are no members, if a member subscribes to a pattern, or if its topics are not known.
+    The result is None if there are no members, if a member subscribes to a pattern, or if the topics of a member are
+    not known.
     """
     topics: set[str] = set()
     if not description.members:

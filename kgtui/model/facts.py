@@ -58,7 +58,10 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets behind `lag_total` were read, in seconds since the epoch; None if they never were."""
+    """Return when the offsets were read from which `lag_total` is computed, in seconds since the epoch.
+
+    The result is None if the offsets were never read.
+    """
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 

@@ -61,7 +61,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store `passed`: those of the `ids` with this listing that matched all of the terms."""
+        """Store `passed`, the ids that matched all of the terms. `ids` has the ids of all groups with this listing."""
         self._kept[listing] = (ids, terms, passed)
 
 

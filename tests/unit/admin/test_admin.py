@@ -52,7 +52,7 @@ async def test_a_group_that_two_brokers_list_appears_once() -> None:
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_filters_are_sent_in_kafkas_spelling_and_applied_locally(honest: bool) -> None:
+async def test_list_filters_are_sent_in_kafkas_spelling_and_also_applied_by_kgtui(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:

@@ -48,9 +48,10 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot at `NOW` with these groups: group id → listing.
+    """Return a snapshot of these groups, taken at `NOW`.
 
     Args:
+        groups: group id → listing.
         summaries: group id → summary from the background sweep.
         empty_for: group id → seconds since the group became Empty.
         faults: group id → fault of the newest read.
