@@ -34,7 +34,7 @@ _MOST_NAMES = 3
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
     """Return a function that returns the attribute `name` of a group's description.
 
-    The function returns None for a group that was not described.
+    The returned function takes a snapshot and a group id, and returns None for a group that was not described.
     """
 
     def value(snapshot: Snapshot, group: str) -> Any:

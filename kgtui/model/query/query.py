@@ -126,8 +126,8 @@ class Query:
     def limited(self, known: Collection[Need]) -> Query:
         """Return this filter without its sort order, and without terms that need data which has not been read.
 
-        A group that does not match the returned filter cannot match this filter either. So if more data is read step by
-        step, it need not be read for such a group.
+        A group that does not match the returned filter cannot match this filter either. If more data is read step by
+        step, such a group can therefore be skipped.
 
         Args:
             known: the data that has been read, in addition to the list of groups.

@@ -284,7 +284,10 @@ async def test_groups_of_a_broker_that_left_are_removed_unless_listed_elsewhere(
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_a_while(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crashed broker loses its registration after some seconds. Even so, the UI must not say that all brokers respond."""
+    """A crashed broker loses its registration after some seconds.
+
+    Even after that, the UI must not say that all brokers respond.
+    """
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 1.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
