@@ -39,7 +39,7 @@ _CHUNKS_PER_SLICE = 500
 """After this number of chunks has been compared or split, other tasks may run."""
 
 _MISSES_TO_STOP = 16
-"""If this many successive chunks are missing in a new list, the broker has changed the order of its groups.
+"""If this many successive chunks are missing in a new list, the broker has probably changed the order of its groups.
 
 The rest of the list is then decoded instead of compared.
 """

@@ -300,15 +300,15 @@ async def read_by_coordinator(
         listings: newest listing of each group, by group id.
         describe: ids of the groups to describe.
         owned: partitions that members own. Their log bounds are read even if no offset is committed.
-        group_batch: number of groups per batch.
-        log_batch: number of partitions per request for log bounds.
+        group_batch: maximum number of groups per batch.
+        log_batch: maximum number of partitions per call for log bounds.
     """
     read = GroupsRead()
     async with asyncio.TaskGroup() as tasks:
         for node, ids in groups.items():
             batches = [ids[start : start + group_batch] for start in range(0, len(ids), group_batch)]
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
-    # Sort the partitions by topic in a thread, so that the event loop, which the terminal UI may use, is not blocked.
+    # Group the partitions by topic in a thread, so that the event loop, which the terminal UI may use, is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
     # Read the log bounds of all chunks of partitions at the same time, because a leader that does not answer delays its
     # chunk until the time limit.
@@ -367,7 +367,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions whose log bounds are read, in chunks of `size`, sorted so that topics stay together."""
+    """Return the partitions whose log bounds must be read, grouped by topic, in chunks of at most `size` partitions."""
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:
         topics.setdefault(tp[0], {})[tp] = None

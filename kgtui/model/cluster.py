@@ -64,7 +64,7 @@ class Retention:
     offsets: float | None = None
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return a copy of these values, updated with newly read values. Other values are kept.
+        """Return a copy of these values, updated with newly read values. Values that were not read again are kept.
 
         Args:
             answer: the newly read values.

@@ -203,7 +203,7 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return the ids of members that joined, the ids of members that left, and the number of partitions that moved.
+        """Return the ids of members that joined and of members that left, and how many partitions have another owner.
 
         The members are compared with those of the previous sample in which they were known.
         """

@@ -76,8 +76,8 @@ class MonitorOptions:
     """Settings of a monitor.
 
     Attributes:
-        interval: seconds between two lists of a broker, and between two reads of the selected and the visible groups.
-        timeout: seconds that a list or a read may take.
+        interval: seconds between two group lists of a broker, and between two reads of the selected and visible groups.
+        timeout: maximum duration of one list request or one read, in seconds.
         failure_pause_max: longest pause after failed polls of a broker, or after failed reads of the metadata of the
             cluster, in seconds.
         list_load: maximum fraction of the time that a broker may be busy with list requests. If a broker is slow, the
@@ -86,7 +86,7 @@ class MonitorOptions:
             selected group.
         sweep_rate: groups per second that the background sweep reads from all brokers together. The rate is lower with
             very many groups.
-        sweep_batch: number of groups that the sweep reads with one request.
+        sweep_batch: maximum number of groups that the sweep reads with one request.
         sweep_pause: minimum time from the start of one sweep to the start of the next, in seconds.
         publish_interval: minimum time between two snapshots, in seconds. It is ten times as long if only summaries of
             the sweep or health verdicts have changed.

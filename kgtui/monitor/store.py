@@ -89,8 +89,8 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # This also runs if the method is cancelled, because `self.groups` then already has some of the changes, and
-            # `self.by_listing` must get the same changes.
+            # `_move` is also called if this method is cancelled, because `self.groups` then already has some of the
+            # changes, and `self.by_listing` must get the same changes.
             self._move(joined, left)
 
     def drop(self, node: int, groups: Iterable[str]) -> None:

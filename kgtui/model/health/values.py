@@ -105,7 +105,7 @@ class Loss:
         seconds: time until the first unread record is deleted.
         basis: what the estimate is based on: `retention` (the topic's retention and the age of the record) or `log
             start` (the observed movement of the log start offset).
-        lead: records from the log start to the group's position.
+        lead: number of records from the log start to the group's position.
         at_most: True if the loss may come sooner, because the record may be older than observed.
     """
 

@@ -46,7 +46,7 @@ KAFKA_PYTHON = {
 
 
 class KnownCodes(Samples):
-    """Generates values that kio can decode. They have error codes up to 133, and times that fit into a `timedelta`."""
+    """Generates values that kio can decode: error codes are at most 133, and times fit into a `timedelta`."""
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
         value = super().value(struct, version)

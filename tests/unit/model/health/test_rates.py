@@ -90,7 +90,7 @@ def test_loss_is_expected_when_the_log_start_reaches_the_groups_position() -> No
     assert loss.seconds == pytest.approx(4600 / (100 / 30))
 
 
-def test_earlier_of_the_two_estimates_of_a_loss_is_returned() -> None:
+def test_expected_loss_is_the_earlier_of_the_two_estimates() -> None:
     """The movement of the log start offset may predict an earlier loss than the topic's retention."""
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(5000, 11_400, 400))
