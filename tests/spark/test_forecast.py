@@ -28,7 +28,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
     return {**row, **times, "steady_since": at(steady), "unknown": 0 if topic is None else None, **values}
 
 
-def test_forecast_gives_times_of_catching_up_and_of_first_record_loss(spark: SparkSession) -> None:
+def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spark: SparkSession) -> None:
     rows = []
     for minute in range(60):
         # Add rows for the whole group (None) and for topic `t`. The recording has a gap at minute 30; after it, the lag

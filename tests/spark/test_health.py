@@ -249,7 +249,7 @@ def test_spark_and_model_compute_the_same_status_for_random_silver_commits(spark
 # -- test of the rows of the gold table `health` ---------------------------------------------------------------------
 
 
-def test_health_row_of_a_group_has_worst_partition_status_and_bad_since(spark: SparkSession) -> None:
+def test_health_row_of_a_group_has_the_worst_status_of_its_partitions(spark: SparkSession) -> None:
     tables = RecordedTables()
     for second in range(0, 1_200, 10):
         tables.poll(second, keyframe=second == 600)

@@ -54,7 +54,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_gold_lag_row_has_lag_at_last_poll_and_rates_since_previous_minute(spark: SparkSession) -> None:
+def test_lag_row_has_lag_of_the_last_poll_and_rates_since_the_previous_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -147,7 +147,7 @@ def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(sp
     ])  # fmt: skip
 
 
-def test_rates_of_the_first_minute_are_computed_with_polls_of_the_day_before(spark: SparkSession) -> None:
+def test_rates_of_the_first_minute_of_a_day_use_polls_of_the_day_before(spark: SparkSession) -> None:
     tables = RecordedTables()
     day = 86_400
     tables.poll(day - 120)

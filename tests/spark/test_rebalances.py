@@ -121,7 +121,7 @@ def test_rebalances_have_times_cause_and_number_of_moved_partitions(spark: Spark
     assertDataFrameEqual(result, expected, ignoreNullable=True)
 
 
-def test_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
+def test_column_created_is_null_if_compaction_may_have_removed_earlier_records(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

@@ -79,7 +79,8 @@ GROUP_EVENTS = table(
     Column(
         "state_time",
         "timestamp",
-        "time at which the state of a classic group or the target assignment began; null if the record has no time",
+        "`currentStateTimestamp` of a classic group, or `AssignmentTimestamp` of a target assignment; null if the record "
+        "has neither",
     ),
     Column(
         "protocol_type",

@@ -101,7 +101,7 @@ def test_lake_commands_reject_invalid_arguments(
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_option_keep_accepts_a_rule_for_all_tables_a_layer_or_one_table() -> None:
+def test_option_keep_accepts_rules_for_one_table_one_layer_or_all_tables() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):

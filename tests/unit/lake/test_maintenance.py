@@ -70,7 +70,7 @@ def test_lake_status_of_an_empty_table_has_no_days(lake: Path) -> None:
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_status_and_optimize_report_a_damaged_table_and_process_the_rest(lake: Path) -> None:
+def test_status_and_optimize_report_a_damaged_table_and_process_the_other_tables(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -184,7 +184,7 @@ def test_dry_run_of_prune_deletes_nothing(lake: Path) -> None:
     }
 
 
-def test_keep_rule_of_a_table_overrides_layer_rule_and_default(lake: Path) -> None:
+def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []
     done = list(maintenance.prune(lake, KeepRules(1, (("recorded", None),)), now=NOW))
