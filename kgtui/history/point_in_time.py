@@ -55,7 +55,7 @@ class PointInTime:
 
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
-        """Group → listing, for all groups. Groups with equal listings share one object, which saves memory."""
+        """Group → listing (its entry in the list of groups), for all groups. Equal listings are one object."""
         seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
@@ -186,7 +186,7 @@ class Comparison:
 
     Attributes:
         joined, left: groups that exist only at the later poll, and groups that exist only at the earlier poll.
-        relisted: tuples (group, earlier listing, later listing), for groups whose listings differ.
+        relisted: tuples (group, earlier listing, later listing), for groups whose entries in the list of groups differ.
         members_joined, members_left: pairs (group, member id), for groups that exist at both polls.
         moved: partitions whose owner changed, in groups that exist at both polls.
         lags: changes of the lag, for groups that exist at both polls, with the largest growth first.

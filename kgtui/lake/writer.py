@@ -34,9 +34,9 @@ class Batch:
 
     Attributes:
         last: the newest poll. It is also the serial number of the batch.
-        parts: table → one pair (common values, rows) per poll. The common values are the values of the first columns,
-            which are the same in all rows of the poll and are left out of the rows in the pair. The method `rows`
-            returns complete rows, in short lists, so that other threads are not blocked.
+        parts: table → one pair (common values, rows) per poll. The first columns have the same values in all rows of
+            the poll. The pair has these values only once, and the rows in it lack these columns. The method `rows`
+            adds them to a few thousand rows at a time, so that other threads are not blocked.
         done: tables to which the rows of this batch were already appended.
     """
 

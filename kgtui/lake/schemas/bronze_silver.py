@@ -79,8 +79,8 @@ GROUP_EVENTS = table(
     Column(
         "state_time",
         "timestamp",
-        "`currentStateTimestamp` of a classic group, or `AssignmentTimestamp` of a target assignment; null if the record "
-        "has neither",
+        "`currentStateTimestamp` of a classic group, or `AssignmentTimestamp` of a target assignment; null if the "
+        "record has neither",
     ),
     Column(
         "protocol_type",

@@ -130,7 +130,7 @@ def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
     """Return the state that a recorded table describes at each of the polls in `times`.
 
-    The state consists of the newest row of each key since the poll's keyframe, unless this row says `gone`.
+    The state consists of the newest row of each key since the poll's keyframe, without the rows whose `gone` is true.
 
     Args:
         rows: rows of a recorded table, only from polls in the timeline.
