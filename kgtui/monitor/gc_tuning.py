@@ -103,7 +103,7 @@ class GcTuning:
             _begin_to_untrack()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Run a collection if memory has grown. While the user is away, visit all objects every ten minutes.
+        """Run a collection if memory has grown. While the user is away, visit all objects once per ten minutes.
 
         This has no effect before `freeze_once` has frozen objects.
 

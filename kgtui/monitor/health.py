@@ -55,7 +55,7 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
 """Maximum fraction of the CPU time that is used for verdicts, on all groups together and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time for verdicts that unused time is saved up to, in seconds, and that may be used in advance."""
+"""Maximum CPU time for verdicts that is saved up while it is not used, in seconds; as much can be used in advance."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""

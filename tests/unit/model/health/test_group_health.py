@@ -75,7 +75,7 @@ def test_loss_of_records_is_predicted_from_the_retention_of_the_topic() -> None:
     )
 
 
-def test_holding_up_maps_delaying_members_to_the_epochs_they_are_behind() -> None:
+def test_holding_up_says_by_how_many_epochs_delaying_members_are_behind() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
