@@ -98,7 +98,7 @@ class Options:
         return values[0]
 
     def refuse(self, name: str, others: Sequence[str]) -> None:
-        """Raise `KafkaOptionError` if the options `name` and one of `others` were both given."""
+        """Raise `KafkaOptionError` if the option `name` was given together with one of the options `others`."""
         for other in others:
             if name in self and other in self:
                 _fail(f'Option "[{name}]" can\'t be used with option "[{other}]"')

@@ -7,7 +7,7 @@
 
     [clusters.prod]
     bootstrap = "kafka-1:9092,kafka-2:9092"
-    command_config = "prod.properties"          # or its keys in this table: security.protocol = "SASL_SSL"
+    command_config = "prod.properties"          # or properties in this table: security.protocol = "SASL_SSL"
     read_only = true
     color = "red"
     environment = "PROD"

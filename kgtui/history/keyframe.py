@@ -99,7 +99,7 @@ class KeyframeTable:
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return all rows of the table as they were after a poll, with column `group` and the given columns."""
+        """Return all rows of the table as they were after a poll, but only column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))

@@ -122,7 +122,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply changes to listings, descriptions and members, and return the changed groups."""
+        """Apply the changes that a poll recorded to listings, descriptions and members; return the changed groups."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)

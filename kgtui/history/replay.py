@@ -56,7 +56,7 @@ class ReplayAdmin:
                 newest poll.
 
         Raises:
-            LakeError: the recording starts later, or cannot be read.
+            LakeError: the recording starts later than `at`, or cannot be read.
         """
         return cls(recording, await asyncio.to_thread(recording.at, at))
 
@@ -84,7 +84,7 @@ class ReplayAdmin:
                 newest poll.
 
         Raises:
-            LakeError: the recording starts later, or cannot be read. The current poll is then still shown.
+            LakeError: the recording starts later than `at`, or cannot be read. The current poll is then still shown.
         """
         self._point_in_time = await asyncio.to_thread(self.recording.at, at)
         self._since = time.monotonic()

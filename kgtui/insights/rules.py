@@ -184,7 +184,7 @@ def _drain(row: GoldRow, severity: Severity, what: str, advice: str, weight: flo
 
 
 def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
-    """Find groups that rebalance unusually often now or did in recent hours.
+    """Find groups that rebalance unusually often now, or did so in recent hours.
 
     Args:
         rows: rows of table `churn`; rows of hours without flapping are ignored.

@@ -47,7 +47,7 @@ class TableAge:
 
     Attributes:
         table: name of the table as `layer/name`.
-        covered_to: end of the time span of the newest rows, in seconds since the epoch; None if the table has no rows.
+        covered_to: end of the time that the newest rows cover, in seconds since the epoch; None if there are no rows.
         written: time of the last write, in seconds since the epoch; None if the table does not exist or has an error.
         error: why the table cannot be read; empty if it can be read.
     """

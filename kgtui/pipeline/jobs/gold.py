@@ -52,8 +52,8 @@ class GoldOptions:
         window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: retention time in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
-        look_back: maximum number of days before the first recomputed day in which the last activity of a group is
-            searched. It is used for the table `cleanup`.
+        look_back: for table `cleanup`, the last activity of a group is searched in recorded rows of this many days
+            before the first recomputed day.
     """
 
     window: int = WINDOW_SECONDS

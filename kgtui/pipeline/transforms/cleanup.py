@@ -190,9 +190,9 @@ def recorded_activity(
 
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics and lag, and with five
-        times in milliseconds. `last_commit` is the last commit. `quiet_since` and `empty_since` are the latest possible
-        times of the last activity and of the change to the state Empty. `first` and `at` are the first and the last
-        poll from which the row is computed.
+        times in milliseconds. `last_commit` is the time of the last commit. `quiet_since` and `empty_since` are the
+        latest possible times of the last activity and of the change to the state Empty. `first` and `at` are the first
+        and the last poll from which the row is computed.
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)

@@ -30,7 +30,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """First columns of all three silver tables: the day, partition, offset and timestamp of the record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""For each struct in the result of `decode_records`, by name, the silver table into which its rows are written."""
+"""Name of a struct in the result of `decode_records` → silver table into which rows with this struct are written."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
