@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur in this time."""
+"""Time to wait for an error of a new recorder, in seconds. Most errors, such as a folder in use, occur within it."""
 
 LAST_WRITE_TIMEOUT = 10.0
 """Maximum time, in seconds, to wait for the last write of a recording when the recording is stopped."""
@@ -139,7 +139,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the header's text about an ongoing recording, and its component class; None if nothing is recorded."""
+    """Return the header's text about an ongoing recording and the component class of this text, or None without one."""
     recording = (session.live_session or session).recording
     if recording is None:
         return None

@@ -54,7 +54,7 @@ def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(live_431
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
-def test_check_of_a_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
+def test_kgtui_check_of_a_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
     """The groups with lag made no progress during the recording, and their health verdict must therefore be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)

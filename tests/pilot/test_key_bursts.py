@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def post_keys(app: KgtuiApp, *keys: str) -> None:
-    """Put all keys into the app's queue before it handles the first."""
+    """Put all keys into the app's queue before the app handles the first key."""
     for key in keys:
         app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 

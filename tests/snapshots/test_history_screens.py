@@ -58,8 +58,8 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """Above one time axis are plots of lag, rates, members and states, and marks at changes. The states show two
-    rebalances.
+    """Above one time axis are plots of lag, rates, members and states, and a line that marks changes. The plot of
+    states shows two rebalances.
 
     The log below has both rebalances with their duration, the members that joined, and the number of partitions that
     moved.

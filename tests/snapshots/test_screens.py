@@ -39,7 +39,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The second pass presses no keys. It only stops blinking cursors on a screen that the keys have opened.
+        # The second iteration presses no keys. It only stops blinking cursors on a screen that the keys have opened.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -74,8 +74,8 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_and_the_health_of_a_group(shows: Callable[..., bool]) -> None:
-    """ERR and WARN are in a column of the tree, with a sign in front of the group. The Overview shows the reason for
-    the verdict and the forecast.
+    """ERR and WARN are in a column of the tree, with a sign in front of the group. The Overview shows the verdict with
+    its reason, the lag trend, and the time lag.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Height of the dialog without the details of the group, in lines: frame, title, question, fields, status, buttons."""
+"""Total height of frame, title, question, text fields, status and buttons, in lines. The details get the rest."""
 
 
 class DeleteDialog(ModalScreen[Results | None]):

@@ -175,7 +175,7 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return one command of Kafka's own tools per kind of group. It deletes the groups of this kind in the plan."""
+    """Return one command of Kafka's own tools per kind of group. It deletes all groups of that kind in the plan."""
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:
         by_kind.setdefault(line.description.kind, []).append(line.group)

@@ -76,7 +76,12 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups, of which all that exist (`group_ids`) are in `marked`."""
+    """Return whether a finding is about unused groups and all of these groups that still exist are marked.
+
+    Args:
+        group_ids: ids of the groups that now exist on the cluster.
+        marked: ids of the groups that are marked in the tree.
+    """
     if finding.kind is not Kind.UNUSED or not marked:
         return False
     groups = [group for group in finding.groups if group in group_ids]
@@ -151,7 +156,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Return a text that says when the problem began and how long it has lasted. If `short`, it omits the beginning."""
+    """Return a text that says when the problem began and how long it has lasted, or only how long if `short`."""
     finding = row.finding
     if finding.since is None:
         return ""

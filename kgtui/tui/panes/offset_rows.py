@@ -113,7 +113,7 @@ def filter_and_sort(
 
     Args:
         order: id of the column to sort by.
-        lagging: whether to leave out partitions without lag.
+        lagging: whether to return only partitions for which `is_lagging` is true.
         filter_text: text that topic, owner or note must contain; empty for all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]

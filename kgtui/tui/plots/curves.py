@@ -1,4 +1,4 @@
-"""Draw curves with textual-plotext, or bars of block characters if it is not installed, without axes and colors."""
+"""Draw curves with textual-plotext or, if it is not installed, bars of block characters, without axes or colors."""
 
 from __future__ import annotations
 

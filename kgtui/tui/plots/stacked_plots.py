@@ -297,7 +297,7 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Resample a series to `count` values for time spans of equal length. A value is NaN if it is unknown.
+    """Resample a series to `count` values, each for a time span of equal length. An unknown value is NaN.
 
     In a time span without a sample, the last sample before it is used. The value is unknown in a gap of the recording
     and after the last sample.

@@ -86,7 +86,7 @@ def _groups(comparison: Comparison) -> Iterator[Difference]:
 
 
 def _listing_change(before: Listing, after: Listing) -> SafeText:
-    """Return the changes of state, type, protocol and coordinator, such as `Stable → Empty, broker 1 → 3`."""
+    """Return a group's changes of state, type, protocol and coordinator, such as `Stable → Empty, broker 1 → 3`."""
     arrow = text.marks().arrow
     pairs = (
         ("", before.state, after.state),

@@ -140,7 +140,10 @@ class LineView(StyleCache, ScrollView):
             bar.refresh(Region(0, first, 1, last - first + 1))
 
     def _thumb(self, top: float) -> range:
-        """Return which eighths of cells the thumb of the scroll bar covers while `top` is the first visible line."""
+        """Return the part of the scroll bar that its thumb covers while `top` is the first visible line.
+
+        The range counts eighths of a cell from the upper end of the scroll bar.
+        """
         height, lines = self.size.height, self.vertical_scrollbar.window_virtual_size
         if lines <= height:
             return range(height * 8)
@@ -174,7 +177,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return `by_line` with the line numbers that the values have after the widget was scrolled down by `lines`.
+    """Return the values of `by_line` under the line numbers that they have after scrolling down by `lines`.
 
     Args:
         by_line: values by line number of the widget.

@@ -35,7 +35,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 Path = tuple[str, ...]
 """Identifies a node by the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
 
-A key is text from the cluster, such as a state. If the cluster reports none, the key is one of the constants below.
+A key is text from the cluster, such as a state. If there is no such text, the key is one of the constants below.
 """
 
 STATE_UNKNOWN = "unknown state"

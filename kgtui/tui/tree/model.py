@@ -46,7 +46,7 @@ class TreeModel:
     """Rows, cursor and settings of the tree. This class uses no widget.
 
     Attributes:
-        totals: total lag of each node by path, from the last pass over all groups.
+        totals: total lag of each node by path, as last computed by the tree widget.
         marked: ids of the groups that the user has marked.
         cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
             the group has been deleted.
@@ -109,8 +109,8 @@ class TreeModel:
     def set_initial_openness(self, nodes: TreeNodes) -> None:
         """Decide from the number of groups whether all nodes are open at first.
 
-        This is decided only after a new filter, grouping or order. At a refresh, nodes would otherwise open or close
-        when the number of groups passes the limit.
+        The tree calls this method only after a new filter, grouping or order. If it were also called at each refresh,
+        nodes would open or close whenever the number of groups crosses `OPEN_ALL_BELOW`.
         """
         self._open_all = nodes.count <= OPEN_ALL_BELOW
 
@@ -189,7 +189,7 @@ class TreeModel:
     def next_group(self) -> int | None:
         """Return the row of the next group after the cursor, and open its node if necessary.
 
-        The search continues at the top of the tree. None is returned if the tree has no group.
+        After the last row, the search continues at the top of the tree. None is returned if the tree has no group.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -327,7 +327,7 @@ def _parts(node: Node) -> list[Sequence[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedLayout:
-    """The result of one pass over a snapshot: the nodes of the next layout, and the order of their groups.
+    """The result of `prepare_layout`: the nodes of the next layout, and the order of their groups.
 
     Attributes:
         order: sorted group ids of each open node, by path; empty if the groups are sorted by name.

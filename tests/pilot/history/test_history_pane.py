@@ -118,7 +118,7 @@ async def test_history_of_a_group_without_samples_has_no_log_rows_and_no_plots(t
 
 
 async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) -> None:
-    """Group states, member ids and reasons with markup or escape sequences have no effect."""
+    """Markup and escape sequences in group states and member ids have no effect."""
     description = sample_history.describe(0)
     app, monitor = app_on(snapshot_of([(sample_history.GROUP, "consumer", "consumer", "Stable", 1)]), tmp_path)
     for number, name in enumerate(HOSTILE):
@@ -137,7 +137,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
         assert not {"\x1b", "\u202e", "\u200b"} & set(shown_text)
 
 
-async def test_history_of_a_recording_shows_gaps_and_enter_changes_the_time(
+async def test_history_of_a_recording_shows_gaps_and_enter_goes_to_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log shows a gap in the recording, and enter moves the replay to the time of the current row.

@@ -156,7 +156,7 @@ def registry_group() -> GroupDescription:
 
 
 def hostile_group() -> GroupDescription:
-    """A group whose names contain markup and escape sequences, and whose metadata belongs to an unknown protocol."""
+    """A group with markup and escape sequences in its id, member and topic, and metadata of an unknown protocol."""
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
         assignment=(("[/foo]", (0,)),), undecoded=bytes(range(100)),
@@ -178,7 +178,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Offsets with every reason for an unknown lag, and partitions with a known lag."""
+    """Offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),

@@ -118,8 +118,8 @@ def test_assignments_by_member(snap_compare: Compare) -> None:
 
 
 def test_offsets_with_every_reason_for_an_unknown_lag(snap_compare: Compare) -> None:
-    """Partitions without leader (?), without commit (–), of a deleted topic (x), without access (x) and with a lag of 0
-    all look different. Each topic has a row with its total.
+    """The symbol in place of the lag is `?` for a partition without a leader, `–` without a committed offset, and `x`
+    for a deleted topic or denied access. A known lag of 0 is shown as 0. Each topic has a row with its total.
     """
     assert snap_compare(pane_app(OffsetsPane(), "orders.enrich"), terminal_size=(120, 28))
 

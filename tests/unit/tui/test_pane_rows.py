@@ -87,7 +87,7 @@ def test_wrapping_escapes_cells_and_marks_them_as_safe_text() -> None:
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_column_width_fits_its_widest_value_up_to_max_width() -> None:
+def test_preferred_width_of_a_column_fits_the_widest_value_up_to_max_width() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
@@ -130,7 +130,7 @@ def test_topic_with_one_partition_has_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_unknown_lag_is_last_in_ascending_and_descending_order() -> None:
+def test_partitions_with_unknown_lag_come_last_in_both_sort_orders() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -155,7 +155,7 @@ def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str
     assert {row.topic for row in found} == topics
 
 
-def test_partition_with_lost_records_has_a_note_and_lead_zero() -> None:
+def test_partition_with_lost_records_has_a_note_and_a_lead_of_zero() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -238,7 +238,7 @@ def test_epoch_column_marks_members_that_are_behind_or_have_left() -> None:
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_process_row_counts_the_tasks_of_all_its_threads() -> None:
+def test_row_of_a_streams_process_counts_the_tasks_of_all_its_threads() -> None:
     rows = member_rows(data.streams_group())
     columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]

@@ -113,7 +113,7 @@ def test_shortened_frame_shows_the_same_cells_as_the_original(rows: list[list[Se
     assert len(shortened) <= len(full) + 4
 
 
-def test_background_shared_by_several_runs_is_written_once() -> None:
+def test_background_color_shared_by_several_cell_runs_is_written_once() -> None:
     background = "48;2;19;21;25"
     full = "".join(f"\x1b[38;2;{n};0;0;{background}mword\x1b[0m" for n in range(9))
     shortened = shorten_sgr(full)

@@ -46,7 +46,7 @@ def test_markup_in_cells_is_not_parsed() -> None:
     assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
 
 
-def test_long_ids_are_cut_in_the_middle_or_at_the_end() -> None:
+def test_a_long_id_is_cut_at_its_end_or_if_requested_in_its_middle() -> None:
     assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
     assert text.plain("a" * 32_000, 5) == "aaaa…"
     wide = "\u65e5" * 20

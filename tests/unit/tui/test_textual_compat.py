@@ -47,7 +47,7 @@ def _unpatched_textual() -> Iterator[None]:
     setattr(Strip, "divide", before)  # noqa: B010
 
 
-# Tests that Textual's `Strip` objects are not in reference cycles
+# Tests of reference cycles: Textual's `Strip.divide` creates them, and kgtui's patched one does not
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
@@ -56,6 +56,7 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
     Only the garbage collector can free these objects.
 
     Args:
+        divide: `Strip.divide`, as it is in Textual or as kgtui patches it.
         cuts: positions to cut at; all of them are at or after the end of the strip.
     """
     strip = Strip([Segment("payments")])
@@ -285,7 +286,7 @@ async def test_canary_scroll_view_creates_its_scroll_bar_from_textuals_class() -
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_line_view_creates_and_starts_a_scroll_bar_without_relayout() -> None:
+async def test_scroll_bar_of_a_line_view_is_running_and_causes_no_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

@@ -66,9 +66,9 @@ def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
 
 @given(LISTED, st.sampled_from(GROUPINGS))
 def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
-    """`path_of` returns the path of this node.
+    """For each group, `path_of` returns the path of its node.
 
-    The count of a node is its number of groups plus the counts of its child nodes.
+    The count of each node equals its number of groups plus the counts of its child nodes.
     """
     snapshot = snapshot_of(rows)
     nodes = run_at_once(build_nodes(snapshot, grouping))
@@ -101,7 +101,7 @@ def test_group_with_several_topics_is_under_each_topic() -> None:
     ]  # fmt: skip
 
 
-def test_tree_uses_the_described_state_if_the_listing_has_none() -> None:
+def test_tree_uses_the_state_from_describegroups_if_listgroups_returns_none() -> None:
     """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the state from DescribeGroups."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, 1.0, state="Empty", type="classic")
     rows: list[Row] = [(name, None, "consumer", None, 1) for name in ("known", "new")]
@@ -136,7 +136,7 @@ def test_node_total_sums_lag_and_counts_groups_with_unknown_lag() -> None:
 @given(
     st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
 )
-def test_groups_with_equal_values_sort_by_name_and_unknown_come_last(
+def test_equal_values_are_sorted_by_group_id_and_unknown_values_come_last(
     values: dict[str, int | None], sort: Sort, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
