@@ -1,8 +1,8 @@
 """Resolves references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
 
-kgtui has the three providers that come with Kafka. As in Kafka, a replacement is inserted without escapes, spaces and
-line breaks around a value are removed, and a reference to a provider that `config.providers` does not declare stays as
-it is.
+kgtui has the three providers that come with Kafka, and follows Kafka's rules. The text that replaces a reference is
+inserted without escaping. Afterwards, spaces and line breaks around the value of the property are removed. A reference
+to a provider that `config.providers` does not declare stays as it is.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        reported: subjects (groups) of the findings of the rules applied so far, except findings about unused groups.
+        reported: ids of groups with a finding of a rule that was applied before, except findings about unused groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
