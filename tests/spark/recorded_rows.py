@@ -85,7 +85,7 @@ class RecordedTables:
         self._add(self.partitions, row | more)
 
     def partition_gone(self, group: str, topic: str, partition: int) -> None:
-        """Add a row of `partitions` which says that the group no longer has an offset for this partition."""
+        """Add a row of `partitions` which says that the group no longer has an offset in this partition."""
         self._add(self.partitions, {"group": group, "topic": topic, "partition": partition, "gone": True})
 
     def fault(

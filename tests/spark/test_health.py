@@ -157,8 +157,8 @@ def test_spark_and_model_compute_the_same_status_for_random_recordings(spark: Sp
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    # For share partitions, Spark never returns WARN: this needs the lag at every poll, but a recording
-                    # contains only changes.
+                    # For share partitions, Spark never returns WARN, because WARN needs the lag at every poll, but a
+                    # recording contains only changes.
                     continue
             else:
                 verdict, details = judge_observed(row, samples, watching)

@@ -154,7 +154,7 @@ def test_run_fails_if_spark_reads_no_record_of_a_topic_that_has_records(
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
-    # Run twice: the second run has no new records to read, but must fail like the first.
+    # The second run has no new records to read, but must fail like the first run.
     for _ in range(2):
         with pytest.raises(SourceError, match="did not see"):
             run_once(lake, Sources(topic=topic), ignore, ignore)

@@ -66,7 +66,7 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    # The second record of generation 2 is not another rebalance: a new coordinator wrote the same record again.
+    # The second record of generation 2 is not another rebalance, because a new coordinator wrote the same record again.
     log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})

@@ -98,7 +98,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def check_polls(path: Path) -> set[int]:
-    """Assert that the other tables have all rows of each poll in table `polls`.
+    """Assert that the rows of each poll in table `polls` are complete in all other tables.
 
     Return the polls of interrupted flushes, which have rows in the other tables, but not in `polls`.
     """

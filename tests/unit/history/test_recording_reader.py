@@ -117,7 +117,8 @@ def poll_of(
         offset: committed offset of each group.
         end: log end offset of the partition.
         owner: id of the member.
-        more: `listing`, if all groups have another listing than `STABLE`; and other attributes of `PollResult`.
+        more: further attributes of `PollResult`. The additional key `listing` is the listing of all groups, by default
+            `STABLE`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
