@@ -1,4 +1,4 @@
-"""The app: shows one session, and owns the polling worker, the themes, the signals and the dialogs."""
+"""The app: shows one session, runs the polling worker, loads the themes, handles signals, and opens the dialogs."""
 
 from __future__ import annotations
 

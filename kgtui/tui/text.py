@@ -69,7 +69,7 @@ _STATE_MARKS = {
     states.NOT_READY: "not_ready",
 } | dict.fromkeys(states.REBALANCING, "rebalancing")
 
-# Group state → color role, which is the name of a theme variable without its `$` (`kg-ok` for `$kg-ok`)
+# Group state → color role. A color role is the name of a theme variable without the `$`: `kg-ok` stands for `$kg-ok`.
 _STATE_ROLES = {
     states.STABLE: "kg-ok",
     states.EMPTY: "kg-muted",

@@ -130,7 +130,7 @@ def test_left_collapses_and_right_expands_a_tree_node(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_number_of_marked_groups_is_shown(ui: Ui) -> None:
+def test_number_of_marked_groups_is_shown_in_the_header(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("*")
     ui.terminal.wait_for("3 marked")

@@ -167,7 +167,7 @@ async def test_the_cluster_dialog_shows_a_configuration_error(tmp_path: Path) ->
         assert clusters.closed == []
 
 
-async def test_the_cluster_dialog_lists_all_settings_and_marks_the_open_cluster(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_shows_settings_of_each_cluster_and_marks_the_open_one(tmp_path: Path) -> None:
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

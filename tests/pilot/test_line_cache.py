@@ -29,7 +29,7 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_after_each_key_the_screen_equals_a_full_redraw(tmp_path: Path) -> None:
+async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of(many_groups(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -69,7 +69,7 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_after_each_scroll_the_scroll_bar_equals_a_full_redraw(tmp_path: Path) -> None:
+async def test_the_scroll_bar_after_each_scroll_equals_a_full_redraw(tmp_path: Path) -> None:
     """The test scrolls trees of three sizes. In the largest, the thumb of the scroll bar has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):

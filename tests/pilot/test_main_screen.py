@@ -156,7 +156,7 @@ async def test_keys_for_pausing_immediate_poll_and_polling_interval(tmp_path: Pa
         assert monitor.interval == 1.0
 
 
-async def test_key_u_shows_times_in_utc(tmp_path: Path) -> None:
+async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -273,7 +273,7 @@ async def test_an_unreachable_cluster_shows_the_connection_error_until_it_respon
         assert "No broker" not in screen_text(app)
 
 
-async def test_an_empty_list_of_groups_is_explained_with_the_missing_permission(tmp_path: Path) -> None:
+async def test_an_empty_list_of_groups_is_explained_by_the_missing_permission(tmp_path: Path) -> None:
     app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

@@ -199,7 +199,7 @@ async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) 
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
 
 
-async def test_while_the_filter_is_invalid_the_last_valid_filter_stays_active(tmp_path: Path) -> None:
+async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -161,8 +161,8 @@ class Pane(Vertical):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        A later snapshot contains the same objects where nothing was read again, so the pane is drawn again only if one
-        of the objects has been replaced.
+        If nothing was read again, a later snapshot contains the same objects. The pane is therefore drawn again only if
+        one of the objects has been replaced.
         """
         return (self.readings.get(group),)
 

@@ -34,7 +34,7 @@ HEX_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A row for one member, or the row for one process of a streams group, which comes above the rows of its members.
+    """The row of a member, or the row of a streams process. The members of the process are in the rows below it.
 
     Attributes:
         member: the member; in the row of a process, its first member.

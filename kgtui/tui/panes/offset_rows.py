@@ -162,7 +162,7 @@ def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
 
 
 def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
-    """Return the columns of the table.
+    """Return the columns of the table of partitions.
 
     Args:
         share: whether the group is a share group, which has share-partition start offsets in place of committed

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
-OPEN_ALL_BELOW = 200
-"""If the tree shows at most this many groups, all nodes are open at first; otherwise, nodes with groups are closed."""
+OPEN_ALL_UP_TO = 200
+"""If the tree has at most this many groups, all nodes are open at first. Otherwise, only nodes with child nodes are."""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
@@ -110,9 +110,9 @@ class TreeModel:
         """Decide from the number of groups whether all nodes are open at first.
 
         The tree calls this method only after a new filter, grouping or order. If it were also called at each refresh,
-        nodes would open or close whenever the number of groups crosses `OPEN_ALL_BELOW`.
+        nodes would open or close whenever the number of groups crosses `OPEN_ALL_UP_TO`.
         """
-        self._open_all = nodes.count <= OPEN_ALL_BELOW
+        self._open_all = nodes.count <= OPEN_ALL_UP_TO
 
     def reset_openness(self) -> None:
         """Forget which nodes the user has opened and closed, because a new grouping creates different nodes."""
@@ -265,8 +265,7 @@ class TreeModel:
         verdict, read_at = _verdict(snapshot, group)
         lag_at = facts.lag_read_at(snapshot, group)
         if fault and at is not None and lag_at is not None and lag_at < at:
-            # The newest read of the offsets failed, so the row shows the age of its lag, which an earlier read
-            # returned.
+            # The newest read of the offsets failed. The row shows the lag from an earlier read and the age of this lag.
             age = snapshot.taken_at - lag_at
         elif age is not None and age <= FRESH_SECONDS:
             age = None

@@ -179,9 +179,9 @@ def coarse_age(seconds: float | None) -> str:
 
 
 def _flag(row: TreeRow) -> tuple[str, str]:
-    """Return the sign in front of a group, which is one terminal cell wide.
+    """Return the sign, one terminal cell wide, in front of a group's name.
 
-    The sign shows only the first of these that applies: the group is marked, some of its data could not be read, or its
+    The sign stands for the first of these that applies: the group is marked, some of its data could not be read, or its
     health verdict is `ERR` or `WARN`.
     """
     marks = text.marks()

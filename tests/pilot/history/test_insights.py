@@ -302,7 +302,7 @@ async def test_insights_without_deltalake_shows_the_install_command(
 async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This holds for the table, the description, the titles and the evidence."""
+    """The ids appear in the table of findings, the description, the titles and the evidence."""
     names = [name for name in HOSTILE if name]
     made = {
         CLEANUP: [

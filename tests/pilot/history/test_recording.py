@@ -68,7 +68,7 @@ async def recording_started(pilot: Pilot[int], app: KgtuiApp) -> None:
     await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_key_r_starts_and_stops_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_shift_r_starts_and_stops_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = live(tmp_path)
     messages = notices(app, monkeypatch)
     async with app.run_test(size=(120, 30), notifications=True) as pilot:

@@ -106,7 +106,7 @@ async def test_the_cursor_stays_on_its_row_when_rows_are_added_above() -> None:
         assert app.table.cursor - app.table.scroll_offset.y == line
 
 
-async def test_if_the_row_under_the_cursor_is_removed_the_next_row_is_selected() -> None:
+async def test_the_next_row_is_selected_if_the_row_under_the_cursor_is_removed() -> None:
     app = TableApp(many(10))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down", "down")
@@ -175,7 +175,7 @@ async def test_markup_and_escape_sequences_in_cells_are_drawn_as_text() -> None:
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_after_a_resize_lines_are_drawn_in_the_new_width() -> None:
+async def test_lines_are_drawn_in_the_new_width_after_a_resize() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")
