@@ -13,6 +13,11 @@ of kgtui that imports aiokafka.
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
+| `exchange` | requests in the form that aiokafka's connection sends |
+| `login` | the SASL login of a connection, and its repetition before the session ends |
+| `oauth` | the settings of OAUTHBEARER, read from Java client properties |
+| `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
+| `token_endpoint` | requests a token from the token endpoint of an identity provider |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |

@@ -12,12 +12,14 @@ from kgtui.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kgtui.client.oauth import OAuth
+    from kgtui.client.properties import LoginModule
     from kgtui.client.tls import Tls
 
 __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properties"]
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
 """Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
 
@@ -30,7 +32,8 @@ class ClientSettings:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; None if SASL is not used.
+        mechanism: one of `MECHANISMS`; None if SASL is not used.
+        oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER.
         tls: the TLS settings; None if TLS is not used.
         client_id: the value of `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
@@ -45,6 +48,7 @@ class ClientSettings:
     username: str = ""
     password: Secret = NO_SECRET
     tls: Tls | None = None
+    oauth: OAuth | None = None
     client_id: str | None = None
     request_timeout: float | None = None
     api_timeout: float | None = None
@@ -113,15 +117,22 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     if protocol not in PROTOCOLS:
         raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
     check_supported(properties)
-    mechanism, username, password = None, "", NO_SECRET
+    mechanism, username, password, oauth = None, "", NO_SECRET, None
     if protocol.startswith("SASL_"):
         mechanism = _mechanism(properties)
-        username, password = _login(properties)
+        module = _login_module(properties)
+        if mechanism == "OAUTHBEARER":
+            from kgtui.client.oauth import oauth_from_properties
+
+            oauth = oauth_from_properties(properties, module)
+        else:
+            username, password = _user_and_password(module)
     return ClientSettings(
         protocol=protocol,
         mechanism=mechanism,
         username=username,
         password=password,
+        oauth=oauth,
         tls=_tls(properties) if protocol.endswith("SSL") else None,
         warnings=unknown_keys(properties, PROPERTIES),
         **_parsed(properties),
@@ -161,13 +172,18 @@ def _mechanism(properties: Mapping[str, str]) -> str:
     return mechanism
 
 
-def _login(properties: Mapping[str, str]) -> tuple[str, Secret]:
+def _login_module(properties: Mapping[str, str]) -> LoginModule:
     from kgtui.client.properties import JAAS_KEY, parse_jaas
 
     text = properties.get(JAAS_KEY, "")
     if not text.strip():
         raise ConfigError(f"{JAAS_KEY} is missing: set it to a login module with user name and password")
-    module = parse_jaas(text)
+    return parse_jaas(text)
+
+
+def _user_and_password(module: LoginModule) -> tuple[str, Secret]:
+    from kgtui.client.properties import JAAS_KEY
+
     if module.short_name not in _MODULES:
         raise ConfigError(
             f"{JAAS_KEY}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user "

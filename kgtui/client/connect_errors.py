@@ -164,28 +164,6 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
     return f"the TLS handshake with {address} failed ({reason or error}): check TLS versions and ciphers on both sides"
 
 
-def explain_mechanism(address: Address, mechanism: str, offered: str) -> str:
-    """Return a message saying that the broker does not offer the configured SASL mechanism.
-
-    `offered` lists the mechanisms that the broker offers; it is `""` if they are unknown.
-    """
-    advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set sasl.mechanism to another one"
-    return f"{address} does not offer the SASL mechanism {mechanism}: {advice}"
-
-
-def explain_refused_login(address: Address, username: str) -> str:
-    """Return a message for a login that the broker refused because of the user name or password."""
-    return f"{address} refused the login as {username!r}: check user name and password in sasl.jaas.config"
-
-
-def explain_missing_sasl(address: Address) -> str:
-    """Return a message saying that the listener does not use SASL although a login is configured."""
-    return (
-        f"{address} does not use SASL, but a login is configured: use the SASL port, or set security.protocol to "
-        "PLAINTEXT or SSL"
-    )
-
-
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
     """Return a message saying that the listener probably requires a login.
 

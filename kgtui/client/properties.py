@@ -46,8 +46,13 @@ _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
     "ssl.trustmanager.algorithm": ("PKIX",),
     "ssl.protocol": ("TLS", "TLSV1.3"),
+    "sasl.login.callback.handler.class": (
+        "ORG.APACHE.KAFKA.COMMON.SECURITY.OAUTHBEARER.OAUTHBEARERLOGINCALLBACKHANDLER",
+        "ORG.APACHE.KAFKA.COMMON.SECURITY.OAUTHBEARER.SECURED.OAUTHBEARERLOGINCALLBACKHANDLER",
+        "ORG.APACHE.KAFKA.COMMON.SECURITY.OAUTHBEARER.INTERNALS.UNSECURED.OAUTHBEARERUNSECUREDLOGINCALLBACKHANDLER",
+    ),
 }
-"""Unsupported property → the values that Java uses by default, in capital letters. These values are accepted."""
+"""Unsupported property → the values whose effect kgtui has anyway, in capital letters. These values are accepted."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
@@ -55,8 +60,8 @@ _REFUSED = {
     "table of config.toml",
     "sasl.client.callback.handler.class": "put user name and password into sasl.jaas.config, because "
     "kgtui cannot run Java classes",
-    "sasl.login.callback.handler.class": "put user name and password into sasl.jaas.config, because "
-    "kgtui cannot run Java classes",
+    "sasl.login.callback.handler.class": "use Kafka's OAuthBearerLoginCallbackHandler, or put user name and password "
+    "into sasl.jaas.config, because kgtui cannot run other Java classes",
     "sasl.login.class": "remove the property, because kgtui cannot run Java classes",
     "security.providers": "remove the property, because kgtui cannot run Java classes",
     "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",

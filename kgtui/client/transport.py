@@ -1,9 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
 kgtui calls `aiokafka.conn.create_conn`, and uses only the methods `send`, `connected` and `close` of the connection
-that `create_conn` returns. A request is an object with `prepare`, `build_request_header`, `encode`,
-`parse_response_header` and `RESPONSE_TYPE.decode`, so that it works with aiokafka 0.14 and with 0.15, whose request
-classes are different.
+that `create_conn` returns, and its authenticators for PLAIN and SCRAM. `Exchange` says what a request is for aiokafka.
 Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
 whether to decode them in a thread.
 """
@@ -18,7 +16,7 @@ import sys
 import time
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import aiokafka.conn
 import aiokafka.errors
@@ -27,13 +25,13 @@ from aiokafka.conn import AIOKafkaProtocol, create_conn
 from kgtui.client import connect_errors
 from kgtui.client.address import ip_addresses
 from kgtui.client.connect_errors import ResponseTooLargeError
+from kgtui.client.exchange import Exchange
 from kgtui.client.first_success import AllFailedError, first_success
-from kgtui.errors import ConnectError, DisconnectedError
-from kgtui.protocol.header import decode_response_header, encode_request_header
+from kgtui.client.login import Login, LoginSession
+from kgtui.errors import ConnectError, DecodeError, DisconnectedError
 
 if TYPE_CHECKING:
     import ssl
-    from io import BytesIO
 
     from kgtui.client.address import Address
     from kgtui.client.client_settings import ClientSettings
@@ -100,66 +98,6 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
-class _Encoded:
-    """Encoded bytes with the method `encode`, which aiokafka calls."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def encode(self) -> bytes:
-        return self._data
-
-
-class _ResponseHeader(NamedTuple):
-    correlation_id: int
-
-
-class Exchange:
-    """One encoded request, with the methods that aiokafka calls.
-
-    The object is also the response type of the request.
-    """
-
-    __slots__ = ("_api", "_body", "_version")
-
-    def __init__(self, api: Api, version: int, body: bytes) -> None:
-        self._api = api
-        self._version = version
-        self._body = body
-
-    def __repr__(self) -> str:
-        return f"{self._api.name} v{self._version}"
-
-    def prepare(self, versions: object) -> Exchange:
-        """Return this object unchanged, because its version is already negotiated."""
-        return self
-
-    def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
-        """Return the header of the request."""
-        return _Encoded(encode_request_header(self._api, self._version, correlation_id, client_id))
-
-    def encode(self) -> bytes:
-        """Return the body of the request."""
-        return self._body
-
-    def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
-        """Decode the header of the response, and move `frame` to the start of the body."""
-        correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
-        frame.seek(size)
-        return _ResponseHeader(correlation_id)
-
-    @property
-    def RESPONSE_TYPE(self) -> Exchange:
-        """The object whose `decode` aiokafka calls with the body of the response."""
-        return self
-
-    def decode(self, frame: BytesIO) -> bytes:
-        """Return the body as bytes."""
-        return frame.read()
-
-
 class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
@@ -168,8 +106,9 @@ class Connection:
         used: whether a response has arrived since the API versions were negotiated.
     """
 
-    def __init__(self, raw: Any, address: Address) -> None:
+    def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:
         self._raw = raw
+        self._login = login
         self.address = address
         self.last_answer = time.monotonic()
         self.used = False
@@ -181,6 +120,8 @@ class Connection:
             DisconnectedError: the connection is closed, or was closed before the response.
             TimeoutError: there was no response within `HARD_CAP_MS`.
         """
+        if self._login is not None:
+            await self._login.ready()
         try:
             answer = await self._raw.send(Exchange(api, version, body))
         except (aiokafka.errors.KafkaError, OSError, EOFError) as error:
@@ -206,6 +147,8 @@ class Connection:
 
     def close(self) -> None:
         """Close the socket. Requests that wait for a response raise DisconnectedError."""
+        if self._login is not None:
+            self._login.close()
         self._raw.close()
 
 
@@ -221,6 +164,7 @@ class Transport:
         self.settings = settings
         self._client_id = client_id
         self._contexts: dict[str, ssl.SSLContext] = {}
+        self._login = Login(settings) if settings.mechanism is not None else None
         self._open: set[Any] = set()
         self._closing: dict[asyncio.Future[None], Any] = {}
 
@@ -236,11 +180,11 @@ class Transport:
         try:
             options = await self._login_options(address.host)
             async with asyncio.timeout(timeout):
-                raw = await first_success(
+                raw, session = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
                     head_start=HEAD_START,
                     expected=(_AddressFailedError,),
-                    discard=lambda late: late.close(),
+                    discard=lambda late: late[0].close(),
                 )
         except TimeoutError as error:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
@@ -252,10 +196,10 @@ class Transport:
             first = failed.errors[0]
             raise ConnectError(str(first), address=str(address)) from first.__cause__
         self._open.add(raw)
-        return Connection(raw, address)
+        return Connection(raw, address, session)
 
-    async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> Any:
-        """Connect to one IP address of a host, and return aiokafka's connection.
+    async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> tuple[Any, LoginSession | None]:
+        """Connect to one IP address of a host and log in. Return aiokafka's connection and its login.
 
         Args:
             host: the IP address.
@@ -264,19 +208,24 @@ class Transport:
         """
         _max_response.set(self.settings.max_response)
         try:
-            return await create_conn(
+            raw = await create_conn(
                 host,
                 address.port,
                 client_id=self._client_id,
                 request_timeout_ms=HARD_CAP_MS,
-                security_protocol=self.settings.protocol,
+                security_protocol="SSL" if self.settings.tls is not None else "PLAINTEXT",
                 on_close=self._on_close,
                 **options,
             )
-        except aiokafka.errors.BrokerResponseError as error:
-            # The broker has refused the login. Unlike `_AddressFailedError` below, ConnectError ends the attempts, so
-            # that the login is not repeated at the next IP address of the host.
-            raise ConnectError(self._explain(error, address), address=str(address)) from error
+            if self._login is None:
+                return raw, None
+            try:
+                return raw, await LoginSession.start(self._login, raw, address)
+            except BaseException:
+                raw.close()
+                raise
+        except DecodeError as error:
+            raise ConnectError(f"{address} answers, but not as a Kafka broker does: {error}") from error
         except _REFUSALS as error:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
 
@@ -297,10 +246,8 @@ class Transport:
             if name not in self._contexts:
                 self._contexts[name] = await asyncio.to_thread(self.settings.tls.context, name)
             options["ssl_context"] = self._contexts[name]
-        if self.settings.mechanism is not None:
-            options["sasl_mechanism"] = self.settings.mechanism
-            options["sasl_plain_username"] = self.settings.username
-            options["sasl_plain_password"] = self.settings.password.reveal()
+        if self._login is not None:
+            options |= await self._login.prepare()
         return options
 
     def _on_close(self, raw: Any, reason: object) -> None:
@@ -312,15 +259,6 @@ class Transport:
 
     def _explain(self, error: Exception, address: Address) -> str:
         """Explain at which step a connection failed, and what the user can do about it."""
-        match error:
-            case aiokafka.errors.UnsupportedSaslMechanismError():
-                return connect_errors.explain_mechanism(address, str(self.settings.mechanism), _offered(error))
-            case aiokafka.errors.SaslAuthenticationFailed():
-                return connect_errors.explain_refused_login(address, self.settings.username)
-            case aiokafka.errors.IllegalSaslStateError():
-                return connect_errors.explain_missing_sasl(address)
-            case aiokafka.errors.BrokerResponseError():
-                return f"{address} refused the login with {type(error).__name__} ({error.errno})"
         return connect_errors.explain_dial_error(address, _cause(error), self.settings)
 
 
@@ -345,15 +283,6 @@ def _cause(error: BaseException) -> BaseException:
     while isinstance(error, aiokafka.errors.KafkaError) and error.__cause__ is not None:
         error = error.__cause__
     return error
-
-
-def _offered(error: BaseException) -> str:
-    """Extract the SASL mechanisms that the broker offers, which are in the text of aiokafka's error.
-
-    Return `""` if the text does not contain them.
-    """
-    _, found, names = str(error).partition("Enabled mechanisms are: ")
-    return ", ".join(name.strip("' ") for name in names.strip("[]").split(",")) if found else ""
 
 
 def _cut(raw: Any) -> None:

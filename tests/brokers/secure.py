@@ -29,6 +29,12 @@ PASSWORDS = {
 }
 """The password of each principal. `Secure` documents the principals."""
 
+SESSION = 2.0
+"""Maximum time between two logins of one connection with SCRAM-SHA-256 or OAUTHBEARER, in seconds (KIP-368)."""
+
+TOKEN_SCOPE = "kafka-admin"
+"""Scope that tokens for OAUTHBEARER must have. The broker does not check whether a token is signed."""
+
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},
     "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
@@ -54,7 +60,7 @@ class Secure:
 
     Attributes:
         cluster: the broker. Its methods use a listener on which every client is a super user.
-        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`.
+        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS` or OAUTHBEARER.
         sasl_tls: `host:port` for SASL_SSL.
         tls: `host:port` for SSL, which requires a client certificate.
         certificates: the certificates, which `start` creates.
@@ -143,11 +149,16 @@ class Secure:
         package = "org.apache.kafka.common.security"
         for listener in ("sasl", "sasltls"):
             prefix = f"listener.name.{listener}"
-            yield f"{prefix}.sasl.enabled.mechanisms", ",".join(MECHANISMS)
+            yield f"{prefix}.sasl.enabled.mechanisms", ",".join([*MECHANISMS, "OAUTHBEARER"])
             yield f"{prefix}.plain.sasl.jaas.config", f"{package}.plain.PlainLoginModule required {users};"
             for mechanism in MECHANISMS[1:]:
                 module = f"{package}.scram.ScramLoginModule required;"
                 yield f"{prefix}.{mechanism.lower()}.sasl.jaas.config", module
+            token = f'unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="{TOKEN_SCOPE}"'
+            module = f"{package}.oauthbearer.OAuthBearerLoginModule required {token};"
+            yield f"{prefix}.oauthbearer.sasl.jaas.config", module
+            for mechanism in ("scram-sha-256", "oauthbearer"):
+                yield f"{prefix}.{mechanism}.connections.max.reauth.ms", str(round(SESSION * 1000))
         for listener in ("sasltls", "tls"):
             prefix = f"listener.name.{listener}"
             yield f"{prefix}.ssl.keystore.type", "PEM"

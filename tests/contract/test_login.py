@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 import traceback
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.client.client_settings import from_properties
+from kgtui.client.oauth import OAuth
 from kgtui.client.pool import Lane, Pool, PoolOptions
+from kgtui.client.tokens import Tokens
 from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.certificates import make_stores
-from tests.brokers.secure import MECHANISMS, PASSWORDS
+from tests.brokers.secure import MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
+from tests.token_server import SECRET, token_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +60,51 @@ async def test_a_user_can_log_in_with_each_sasl_mechanism(secure_broker: Secure,
     groups = await log_in(address, secure_broker.command_config("team", mechanism=mechanism, tls=tls))
     assert "team-a-app" in groups
     assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
+
+
+@pytest.mark.broker
+async def test_a_user_can_log_in_with_a_token_of_a_token_endpoint(secure_broker: Secure) -> None:
+    with token_server() as endpoint:
+        endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
+        groups = await log_in(secure_broker.sasl, endpoint.properties())
+    assert "team-a-app" in groups
+    assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
+
+
+@pytest.mark.broker
+async def test_a_refused_token_is_reported_with_the_reason_of_the_broker(
+    secure_broker: Secure, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with token_server() as endpoint:
+        endpoint.claims = {"sub": "team", "scope": "other"}
+        reason = await refusal(secure_broker.sasl, endpoint.properties())
+        token = await Tokens(from_properties(endpoint.properties()).oauth or OAuth()).get()
+    assert reason.startswith(f"{secure_broker.sasl} refused the token (insufficient_scope): check that the broker")
+    assert SECRET not in caplog.text
+    assert token.text.reveal().split(".")[0] not in caplog.text
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
+async def test_a_login_is_repeated_on_the_same_connection(secure_broker: Secure, mechanism: str) -> None:
+    """The broker closes a connection whose session is over. Requests go on over several sessions without an error."""
+    with token_server() as endpoint:
+        endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
+        config = secure_broker.command_config("team", mechanism="SCRAM-SHA-256")
+        properties = endpoint.properties() if mechanism == "OAUTHBEARER" else read_properties(config)
+        async with Pool([secure_broker.sasl], from_properties(properties), options=OPTIONS) as pool:
+            node = min((await pool.metadata(timeout=20)).brokers)
+            link = await pool._link(node, Lane.BULK, 20)
+            connection = (await link.session()).connection
+            end = time.monotonic() + 3 * SESSION
+            while time.monotonic() < end:
+                reply = await pool.call(node, LIST_GROUPS, {}, timeout=5)
+                assert reply.took_ms < 1000
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(1.5 * SESSION)
+            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+            assert (await link.session()).connection is connection
 
 
 @pytest.mark.broker

@@ -72,7 +72,10 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
     [
         ({"security.protocol": "TLS"}, "security.protocol=TLS is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ({"security.protocol": "SASL_SSL"}, "sasl.mechanism=GSSAPI (Kafka's default) is not supported yet"),
-        (SASL | {"sasl.mechanism": "OAUTHBEARER"}, "sasl.mechanism=OAUTHBEARER is not supported yet: set it to one of"),
+        (
+            SASL | {"sasl.mechanism": "OAUTHBEARER"},
+            "OAUTHBEARER needs the login module OAuthBearerLoginModule, not Plain",
+        ),
         (SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism=AWS_MSK_IAM is not supported yet"),
         (SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
         (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "Krb5LoginModule"),

@@ -324,8 +324,7 @@ async def test_the_error_lists_the_sasl_mechanisms_that_the_broker_offers() -> N
         async with server(sasl(offered=("SCRAM-SHA-512", "OAUTHBEARER"), code=code)) as address:
             message = await reason(address, LOGIN)
             assert message.startswith(f"{address} does not offer the SASL mechanism PLAIN")
-            if code == 0:
-                assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
+            assert "set sasl.mechanism to one that it offers: SCRAM-SHA-512, OAUTHBEARER" in message
 
 
 async def test_the_error_for_a_refused_login_names_the_user() -> None:
@@ -342,4 +341,4 @@ async def test_the_error_says_that_the_listener_does_not_use_sasl() -> None:
 
 async def test_an_unexpected_login_error_is_reported_with_its_name_and_code() -> None:
     async with server(sasl(login_code=44)) as address:
-        assert await reason(address, LOGIN) == f"{address} refused the login with PolicyViolationError (44)"
+        assert await reason(address, LOGIN) == f"{address} refused the login with POLICY_VIOLATION (44)"

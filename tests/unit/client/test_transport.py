@@ -17,8 +17,9 @@ from aiokafka import conn
 from kgtui.client import transport
 from kgtui.client.address import split_address
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret, from_properties
+from kgtui.client.exchange import Exchange
 from kgtui.client.pool import Pool
-from kgtui.client.transport import Exchange, Transport
+from kgtui.client.transport import Transport
 from kgtui.errors import ConnectError, DisconnectedError
 from kgtui.protocol.header import decode_request_header, encode_response_header
 from kgtui.protocol.messages.cluster import API_VERSIONS
@@ -42,6 +43,8 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_of_kgtui() -> None:
     }
     assert arguments <= set(inspect.signature(conn.create_conn).parameters)
     assert "create_conn" in conn.__all__
+    for authenticator in ("authenticator_plain", "authenticator_scram"):
+        assert callable(getattr(conn.AIOKafkaConnection, authenticator))
 
 
 async def test_aiokafka_uses_only_the_documented_attributes_of_a_request() -> None:

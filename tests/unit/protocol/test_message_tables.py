@@ -8,6 +8,7 @@ import pytest
 
 from kgtui.protocol.member_data import consumer
 from kgtui.protocol.messages import APIS
+from kgtui.protocol.messages.login import LOGIN_APIS
 from tests.jars import clients_jar
 from tests.unit.protocol.kafka_schemas import check_every_field_is_used, check_versions, read_schema
 from tests.unit.protocol.samples import name_of
@@ -15,7 +16,7 @@ from tests.unit.protocol.samples import name_of
 if TYPE_CHECKING:
     from kgtui.protocol.api import Api, Message
 
-CASES = [m for api in APIS.values() for m in (api.request, api.response)]
+CASES = [m for api in (*APIS.values(), *LOGIN_APIS) for m in (api.request, api.response)]
 CASES += [consumer.SUBSCRIPTION, consumer.ASSIGNMENT]
 
 

@@ -1,0 +1,108 @@
+"""Requests in the form that aiokafka's connection sends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgtui.errors import ConnectError
+from kgtui.protocol.header import decode_response_header, encode_request_header
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from io import BytesIO
+
+    from kgtui.protocol.api import Api
+
+
+class _Encoded:
+    """Encoded bytes with the method `encode`, which aiokafka calls."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def encode(self) -> bytes:
+        return self._data
+
+
+class _ResponseHeader(NamedTuple):
+    correlation_id: int
+
+
+class Exchange:
+    """One encoded request, with the methods that aiokafka calls.
+
+    The object is also the response type of the request.
+    """
+
+    __slots__ = ("_api", "_body", "_version")
+
+    def __init__(self, api: Api, version: int, body: bytes) -> None:
+        self._api = api
+        self._version = version
+        self._body = body
+
+    def __repr__(self) -> str:
+        return f"{self._api.name} v{self._version}"
+
+    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
+        """Return this object unchanged, because its version is already negotiated."""
+        return self
+
+    def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
+        """Return the header of the request."""
+        return _Encoded(encode_request_header(self._api, self._version, correlation_id, client_id))
+
+    def encode(self) -> bytes:
+        """Return the body of the request."""
+        return self._body
+
+    def parse_response_header(self, frame: BytesIO) -> _ResponseHeader:
+        """Decode the header of the response, and move `frame` to the start of the body."""
+        correlation_id, size = decode_response_header(self._api.response_header(self._version), frame.getvalue())
+        frame.seek(size)
+        return _ResponseHeader(correlation_id)
+
+    @property
+    def RESPONSE_TYPE(self) -> Exchange:
+        """The object whose `decode` aiokafka calls with the body of the response."""
+        return self
+
+    def decode(self, frame: BytesIO) -> bytes:
+        """Return the body as bytes."""
+        return frame.read()
+
+
+class LoginExchange(Exchange):
+    """A request of a SASL login, in the newest version that kgtui and the broker support.
+
+    Attributes:
+        version: the version of the request, after aiokafka has called `prepare`.
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, api: Api, fields: Mapping[str, Any]) -> None:
+        super().__init__(api, api.high, b"")
+        self._fields = fields
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def prepare(self, versions: Mapping[int, tuple[int, int]]) -> LoginExchange:
+        """Choose the version and encode the request.
+
+        Args:
+            versions: API key → lowest and highest version of the broker.
+
+        Raises:
+            ConnectError: the broker does not have this API in any version of kgtui.
+        """
+        low, high = versions.get(self._api.key, (0, -1))
+        self._version = min(self._api.high, high)
+        if self._version < max(low, self._api.low):
+            raise ConnectError(f"the broker supports no version of {self._api.name} that kgtui supports")
+        self._body = self._api.request.encode(self._version, self._fields)
+        return self

@@ -1,0 +1,233 @@
+"""Log a connection in with SASL, and repeat the login before the broker ends the session (KIP-368)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from contextlib import aclosing
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from kgtui.client.exchange import LoginExchange
+from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
+from kgtui.protocol.error_codes import lookup
+from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from kgtui.client.address import Address
+    from kgtui.client.client_settings import ClientSettings
+    from kgtui.protocol.api import Api
+
+RENEW_AFTER = (0.85, 0.95)
+"""The login is repeated after a random fraction of the session in this range, as in Kafka's clients."""
+
+RENEWAL_TIMEOUT = 10.0
+"""Time limit for repeating a login on an open connection, in seconds."""
+
+RETRY_PAUSE = 5.0
+"""Pause after a failed attempt to refresh the token of an open connection, in seconds."""
+
+_UNSUPPORTED_SASL_MECHANISM = 33
+_ILLEGAL_SASL_STATE = 34
+_SASL_AUTHENTICATION_FAILED = 58
+_ABORT = b"\x01"
+"""Response of the client to an error that the broker reports inside OAUTHBEARER (RFC 7628, section 3.2.3)."""
+
+
+class Login:
+    """Logs connections in with the login of `ClientSettings`."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._tokens = None
+        if settings.oauth is not None:
+            from kgtui.client.tokens import Tokens
+
+            self._tokens = Tokens(settings.oauth)
+
+    async def prepare(self) -> dict[str, Any]:
+        """Get a valid token if the mechanism needs one, and return the arguments of the login for `create_conn`.
+
+        Raises:
+            ConnectError: no token can be obtained.
+        """
+        if self._tokens is not None:
+            await self._tokens.get()
+            return {}
+        return {
+            "sasl_mechanism": self._settings.mechanism,
+            "sasl_plain_username": self._settings.username,
+            "sasl_plain_password": self._settings.password.reveal(),
+        }
+
+    async def run(self, raw: Any, address: Address) -> float:
+        """Log in on an open connection of aiokafka. Return for how many seconds the broker accepts requests on it.
+
+        Raises:
+            ConnectError: the broker refused the login. The message says why, and what to do.
+            DecodeError: the broker sent a damaged response.
+        """
+        mechanism = str(self._settings.mechanism)
+        offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": mechanism})
+        self._check_offer(offer, mechanism, address)
+        lifetime = 0
+        async with aclosing(self._steps(raw, mechanism)) as steps:
+            message = await anext(steps)
+            while True:
+                reply = await _ask(raw, SASL_AUTHENTICATE, {"AuthBytes": message})
+                if reply["ErrorCode"]:
+                    raise ConnectError(self._explain_refusal(reply, address), address=str(address))
+                lifetime = reply["SessionLifetimeMs"]
+                try:
+                    message = await steps.asend(reply["AuthBytes"])
+                except StopAsyncIteration:
+                    return lifetime / 1000 if lifetime > 0 else inf
+
+    def _steps(self, raw: Any, mechanism: str) -> AsyncGenerator[bytes, bytes]:
+        return _password_steps(raw, mechanism) if self._tokens is None else self._token_steps()
+
+    async def _token_steps(self) -> AsyncGenerator[bytes, bytes]:
+        """Yield the messages of OAUTHBEARER. The broker's response to each message is sent to the generator."""
+        if self._tokens is None or self._settings.oauth is None:
+            return
+        token = await self._tokens.get()
+        extensions = "".join(f"\x01{name}={value}" for name, value in self._settings.oauth.extensions)
+        challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
+        if challenge:
+            # A broker that refuses the token responds with the reason and without an error code, and waits.
+            yield _ABORT
+            raise ConnectError("the broker did not end a login that it refused")
+
+    def _check_offer(self, offer: Mapping[str, Any], mechanism: str, address: Address) -> None:
+        code = offer["ErrorCode"]
+        if code == _ILLEGAL_SASL_STATE:
+            raise ConnectError(
+                f"{address} does not use SASL, but a login is configured: use the SASL port, or set security.protocol "
+                "to PLAINTEXT or SSL",
+                address=str(address),
+            )
+        if code == _UNSUPPORTED_SASL_MECHANISM or (code == 0 and mechanism not in offer["Mechanisms"]):
+            offered = ", ".join(offer["Mechanisms"])
+            advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set another sasl.mechanism"
+            raise ConnectError(
+                f"{address} does not offer the SASL mechanism {mechanism}: {advice}", address=str(address)
+            )
+        if code:
+            raise ConnectError(f"{address} refused the login with {lookup(code).name} ({code})", address=str(address))
+
+    def _explain_refusal(self, reply: Mapping[str, Any], address: Address) -> str:
+        code = reply["ErrorCode"]
+        if code != _SASL_AUTHENTICATION_FAILED:
+            return f"{address} refused the login with {lookup(code).name} ({code})"
+        if self._tokens is None:
+            user = self._settings.username
+            return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
+        return f"{address} refused the token{_status(reply['ErrorMessage'] or '')}: {self._tokens.advice()}"
+
+
+class LoginSession:
+    """The login of one connection. It is repeated when a request is sent shortly before or after its session ends.
+
+    Attributes:
+        failure: why the connection was closed when the login was repeated; empty if it was not closed.
+    """
+
+    def __init__(self, login: Login, raw: Any, address: Address) -> None:
+        self._login = login
+        self._raw = raw
+        self._address = address
+        self._renew_at = self._ends_at = inf
+        self._task: asyncio.Task[None] | None = None
+        self._free = asyncio.Event()
+        self._free.set()
+        self.failure = ""
+
+    @classmethod
+    async def start(cls, login: Login, raw: Any, address: Address) -> LoginSession:
+        """Log in on an open connection. `Login.run` documents the errors."""
+        session = cls(login, raw, address)
+        await session._log_in()
+        return session
+
+    async def ready(self) -> None:
+        """Wait until a request may be sent. This takes time only while the login is being repeated.
+
+        Raises:
+            DisconnectedError: the login could not be repeated, and the connection is closed.
+        """
+        now = time.monotonic()
+        if now >= self._renew_at and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._renew())
+        if now >= self._ends_at and self._task is not None:
+            await asyncio.wait([self._task])
+        while not self._free.is_set():
+            await self._free.wait()
+        if self.failure:
+            raise DisconnectedError(self.failure, address=str(self._address))
+
+    def close(self) -> None:
+        """Stop repeating the login. The caller closes the connection."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _log_in(self) -> None:
+        started = time.monotonic()
+        lifetime = await self._login.run(self._raw, self._address)
+        # The broker counts from a later time, so it never ends the session before `_ends_at`.
+        self._ends_at = started + lifetime
+        self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
+
+    async def _renew(self) -> None:
+        """Repeat the login. Requests are sent meanwhile until the token is there, and wait during the login itself."""
+        try:
+            await self._login.prepare()
+        except KgtuiError as error:
+            now = time.monotonic()
+            if now >= self._ends_at:
+                self._fail(error)
+            else:
+                self._renew_at = min(now + RETRY_PAUSE, self._ends_at)
+            return
+        self._free.clear()
+        try:
+            async with asyncio.timeout(RENEWAL_TIMEOUT):
+                await self._log_in()
+        except asyncio.CancelledError:
+            self._fail(DisconnectedError(f"the connection to {self._address} was closed"))
+            raise
+        except Exception as error:  # noqa: BLE001 - nobody awaits this task, and aiokafka may raise any exception
+            self._fail(error)
+        finally:
+            self._free.set()
+
+    def _fail(self, error: Exception) -> None:
+        reason = str(error) if isinstance(error, KgtuiError) else f"{self._address} closed the connection"
+        self.failure = f"the login could not be repeated: {reason}"
+        self._raw.close()
+
+
+async def _ask(raw: Any, api: Api, fields: Mapping[str, Any]) -> dict[str, Any]:
+    exchange = LoginExchange(api, fields)
+    body = await raw.send(exchange)
+    return api.response.decode(exchange.version, body)
+
+
+async def _password_steps(raw: Any, mechanism: str) -> AsyncGenerator[bytes, bytes]:
+    """Yield the messages of PLAIN or SCRAM, which aiokafka creates. See `Login._token_steps`."""
+    authenticator = raw.authenticator_plain() if mechanism == "PLAIN" else raw.authenticator_scram()
+    answer: bytes | None = None
+    while (step := await authenticator.step(answer)) is not None:
+        answer = yield step[0]
+
+
+def _status(message: str) -> str:
+    """Return the status of a refused token in parentheses, if the broker sent one, such as `invalid_token`."""
+    try:
+        status = json.loads(message).get("status", "")
+    except (ValueError, AttributeError):
+        return ""
+    return f" ({status})" if isinstance(status, str) and status.isidentifier() else ""

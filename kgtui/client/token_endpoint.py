@@ -1,0 +1,159 @@
+"""Request a token from a token endpoint with the credentials of a client (OAuth 2.0, RFC 6749, section 4.4)."""
+
+from __future__ import annotations
+
+import base64
+import email.utils
+import json
+import ssl
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+from kgtui.errors import ConnectError
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+    from kgtui.client.oauth import OAuth
+
+LIMIT = 1_000_000
+"""Maximum size of a response in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The token of a successful response.
+
+    Attributes:
+        lifetime: lifetime of the token in seconds; None if the response does not contain it.
+        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
+    """
+
+    token: str
+    lifetime: float | None
+    clock: float | None
+
+    def __repr__(self) -> str:
+        return f"Response(lifetime={self.lifetime}, clock={self.clock})"
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Reports a redirect as an error, because the credentials must not be sent to another server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def request_token(oauth: OAuth) -> Response:
+    """Request a token. This function blocks.
+
+    Raises:
+        ConnectError: the token endpoint cannot be reached, refuses the client, or returns something else than a token.
+            The message contains no secret.
+    """
+    where = f"the token endpoint {oauth.url}"
+    handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
+    if oauth.tls is not None:
+        context = oauth.tls.context(urlsplit(oauth.url).hostname or "")
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(*handlers)
+    try:
+        with opener.open(_request(oauth), timeout=oauth.timeout) as response:
+            content, headers = response.read(LIMIT + 1), response.headers
+    except urllib.error.HTTPError as error:
+        with error:
+            raise ConnectError(f"{where} {_explain_status(error, oauth)}") from None
+    except urllib.error.URLError as error:
+        raise ConnectError(f"{where} {_explain(error.reason, oauth)}") from None
+    except (OSError, HTTPException) as error:
+        raise ConnectError(f"{where} {_explain(error, oauth)}") from None
+    return _parse(content, headers, where)
+
+
+def _request(oauth: OAuth) -> urllib.request.Request:
+    credentials = [oauth.client_id, str.__str__(oauth.client_secret.reveal())]
+    if oauth.urlencode:
+        credentials = [quote_plus(text) for text in credentials]
+    fields = {"grant_type": "client_credentials", **({"scope": oauth.scope} if oauth.scope else {})}
+    return urllib.request.Request(  # noqa: S310 - `oauth_from_properties` has checked the scheme
+        oauth.url,
+        data=urlencode(fields).encode(),
+        headers={
+            "Authorization": "Basic " + base64.b64encode(":".join(credentials).encode()).decode(),
+            "Accept": "application/json",
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Cache-Control": "no-cache",
+        },
+    )
+
+
+def _parse(content: bytes, headers: Message, where: str) -> Response:
+    advice = "check sasl.oauthbearer.token.endpoint.url"
+    if len(content) > LIMIT:
+        raise ConnectError(f"{where} returned more than {LIMIT:,} bytes: {advice}")
+    try:
+        fields = json.loads(content)
+    except ValueError:
+        kind = headers.get_content_type()
+        raise ConnectError(f"{where} returned {kind} that is not JSON: {advice}") from None
+    token = fields.get("access_token") or fields.get("id_token") if isinstance(fields, dict) else None
+    if not isinstance(token, str):
+        raise ConnectError(f"{where} returned JSON without access_token: {advice}")
+    lifetime = fields.get("expires_in")
+    valid = isinstance(lifetime, (int, float)) and lifetime > 0
+    return Response(token.strip(), float(lifetime) if valid else None, _clock(headers))
+
+
+def _clock(headers: Message) -> float | None:
+    """Return the time in the header `Date`, in seconds since the epoch; None if there is no valid time."""
+    try:
+        return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
+    except (TypeError, ValueError):
+        return None
+
+
+def _explain_status(error: urllib.error.HTTPError, oauth: OAuth) -> str:
+    if 300 <= error.code < 400:
+        return f"redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that URL"
+    reason = _reason(error, oauth)
+    if error.code in {400, 401, 403}:
+        return (
+            f"refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client secret and "
+            "scope"
+        )
+    if error.code in {404, 405}:
+        return f"does not exist (HTTP {error.code}{reason}): check sasl.oauthbearer.token.endpoint.url"
+    return f"failed (HTTP {error.code}{reason}): try again later, or see the log of the identity provider"
+
+
+def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
+    """Return the error code of OAuth in the response, such as `invalid_client`, with a comma before it."""
+    try:
+        code = json.loads(error.read(LIMIT))["error"]
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
+        return ""
+    secret = str.__str__(oauth.client_secret.reveal())
+    safe = isinstance(code, str) and code.replace("_", "").isalnum() and secret not in code
+    return f", {code}" if safe else ""
+
+
+def _explain(reason: object, oauth: OAuth) -> str:
+    match reason:
+        case ssl.SSLCertVerificationError():
+            return (
+                f"has a certificate that is not trusted ({reason.verify_message.rstrip('.')}): set the options "
+                "ssl.truststore.location and ssl.truststore.type in sasl.jaas.config"
+            )
+        case ssl.SSLError():
+            return f"cannot be reached with TLS ({reason.reason}): check that the URL begins with the right scheme"
+        case TimeoutError():
+            return f"did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
+        case ConnectionRefusedError():
+            return "refused the connection: check the URL, and that the identity provider runs"
+        case OSError():
+            return f"cannot be reached ({reason.strerror or 'no reason given'}): check the URL, network and proxy"
+    return "does not answer as an HTTP server does: check host, port and scheme of the URL"

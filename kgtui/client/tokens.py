@@ -1,0 +1,174 @@
+"""Get the tokens of OAUTHBEARER, and refresh them before they expire."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import re
+import time
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from kgtui.client.secret import Secret
+from kgtui.errors import ConnectError
+from kgtui.model.rfc3339 import rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.client.oauth import OAuth
+
+REFRESH_AFTER = (0.80, 0.85)
+"""A token is refreshed after a random fraction of its lifetime in this range, as in Kafka's clients."""
+
+RETRY_PAUSE = 10.0
+"""Pause after a failed refresh, in seconds. Until then, the old token is used if it is still valid."""
+
+SKEW = 30.0
+"""Largest difference between two clocks that brokers tolerate by default, in seconds."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
+"""Characters of a bearer token (RFC 6750). Kafka accepts no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, and the times at which it was received and expires, in seconds since the epoch.
+
+    `expires` is infinite if the token does not say when it expires.
+    """
+
+    text: Secret
+    received: float
+    expires: float = inf
+
+
+class Tokens:
+    """Gets tokens from the source in `OAuth`, and keeps the current one. Concurrent callers share one request."""
+
+    def __init__(self, oauth: OAuth) -> None:
+        self._oauth = oauth
+        self._token: Token | None = None
+        self._refresh_at = 0.0
+        self._fetching: asyncio.Task[Token] | None = None
+
+    async def get(self) -> Token:
+        """Return a valid token. A new one is requested when most of the lifetime of the current token is over.
+
+        Raises:
+            ConnectError: no valid token can be obtained. The message says why and what to do.
+        """
+        if self._token is not None and time.time() < self._refresh_at:
+            return self._token
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.create_task(self._fetch())
+            self._fetching.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            return await asyncio.shield(self._fetching)
+        except ConnectError:
+            if self._token is None or time.time() >= self._token.expires:
+                raise
+            self._refresh_at = min(time.time() + RETRY_PAUSE, self._token.expires)
+            return self._token
+
+    def advice(self) -> str:
+        """Return what a user can do if a broker refuses the token."""
+        if not self._oauth.url:
+            return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
+        return (
+            "check that the broker expects the issuer, audience and scope of this token, and that the clocks of the "
+            "broker, the identity provider and this machine agree"
+        )
+
+    async def _fetch(self) -> Token:
+        token = await asyncio.to_thread(self._read)
+        self._token = token
+        self._refresh_at = token.received + (token.expires - token.received) * random.uniform(*REFRESH_AFTER)  # noqa: S311
+        return token
+
+    def _read(self) -> Token:
+        if not self._oauth.url:
+            return _unsecured(self._oauth)
+        if self._oauth.url.startswith("file:"):
+            return _from_file(self._oauth.url)
+        from kgtui.client.token_endpoint import request_token
+
+        response = request_token(self._oauth)
+        return checked(response.token, self._oauth.url, lifetime=response.lifetime, clock=response.clock)
+
+
+def checked(text: str, source: str, *, lifetime: float | None = None, clock: float | None = None) -> Token:
+    """Return a token, whose times are checked.
+
+    Args:
+        text: the token. If it is a JSON Web Token, the times are read from its claims.
+        source: URL from which the token comes, for error messages.
+        lifetime: lifetime in seconds according to the token endpoint; None if it is not known.
+        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
+
+    Raises:
+        ConnectError: the token has characters that are not allowed, is expired, or is not valid yet. The message does
+            not contain the token.
+    """
+    now = time.time()
+    if not _TOKEN.fullmatch(text):
+        raise ConnectError(f"{source} returned a token with characters that are not allowed in a token: check the URL")
+    claims = claims_of(text)
+    expires = _time(claims, "exp")
+    if expires is None:
+        expires = inf if lifetime is None else now + lifetime
+    valid_from = _time(claims, "nbf")
+    ahead = 0 if clock is None else clock - now
+    skew = (
+        f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
+        if abs(ahead) > SKEW
+        else "check the clock of this machine"
+    )
+    if expires <= now:
+        when = rfc3339(expires, "seconds")
+        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {skew}")
+    if valid_from is not None and valid_from > now + SKEW:
+        raise ConnectError(f"the token of {source} is not valid before {rfc3339(valid_from, 'seconds')}: {skew}")
+    return Token(Secret(text), now, expires)
+
+
+def claims_of(token: str) -> Mapping[str, Any]:
+    """Return the claims of a JSON Web Token without checking its signature. Other tokens have no claims."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return {}
+    return claims if isinstance(claims, dict) else {}
+
+
+def _time(claims: Mapping[str, Any], name: str) -> float | None:
+    value: Any = claims.get(name)
+    # Times after the year 9999 cannot be shown.
+    valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
+    return float(value) if valid else None
+
+
+def _from_file(url: str) -> Token:
+    path = url2pathname(urlsplit(url).path)
+    try:
+        text = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
+        raise ConnectError(f"sasl.oauthbearer.token.endpoint.url={url}: {why}; expected a file with a token") from None
+    return checked(text, url)
+
+
+def _unsecured(oauth: OAuth) -> Token:
+    now = time.time()
+    claims = {"iat": now, "exp": now + oauth.lifetime, **oauth.claims}
+    parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "none"}, claims))
+    return checked(b".".join(parts).decode() + ".", "sasl.jaas.config")

@@ -1,0 +1,93 @@
+"""A token endpoint on loopback, for tests of OAUTHBEARER."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECRET = "cl1ent-S3cret/+"
+
+
+def unsigned_token(**claims: Any) -> str:
+    """Return a JSON Web Token without a signature. It is issued now and expires in an hour, unless `claims` differ."""
+    now = int(time.time())
+    parts = ({"alg": "none"}, {"iat": now, "exp": now + 3600, **claims})
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts) + "."
+
+
+@dataclass
+class TokenServer:
+    """The token endpoint. Tests change its attributes, which are used for the next response.
+
+    Attributes:
+        url: URL of the endpoint.
+        status, body, headers: the response. If `body` is None, it is a JSON object with a token for `claims`.
+        claims: claims of the next tokens.
+        pause: time until the response, in seconds.
+        received: header fields and form fields of each request.
+    """
+
+    url: str
+    status: int = 200
+    body: str | None = None
+    headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    claims: dict[str, Any] = field(default_factory=dict)
+    pause: float = 0.0
+    received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
+
+    def properties(self, client_id: str = "team", **more: str) -> dict[str, str]:
+        """Return client properties that log in with a token of this endpoint."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.login.callback.handler.class": "org.apache.kafka.common.security.oauthbearer"
+            ".OAuthBearerLoginCallbackHandler",
+            "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+            "sasl.oauthbearer.token.endpoint.url": self.url,
+            "sasl.oauthbearer.client.credentials.client.id": client_id,
+            "sasl.oauthbearer.client.credentials.client.secret": SECRET,
+            **more,
+        }
+
+
+@contextmanager
+def token_server() -> Iterator[TokenServer]:
+    """Run a token endpoint on a free port of loopback."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            size = int(self.headers["Content-Length"])
+            endpoint.received.append((dict(self.headers), parse_qs(self.rfile.read(size).decode())))
+            time.sleep(endpoint.pause)
+            body = endpoint.body
+            if body is None:
+                body = json.dumps({"access_token": unsigned_token(**endpoint.claims), "expires_in": 3600})
+            self.send_response_only(endpoint.status)
+            for name, value in endpoint.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    endpoint = TokenServer(f"http://127.0.0.1:{server.server_port}/token", claims={"sub": "team"})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,186 @@
+"""Tests of the SASL login of a connection, and of its repetition before the broker ends the session (KIP-368)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.client import login as login_module
+from kgtui.client.address import Address
+from kgtui.client.client_settings import ClientSettings, Secret
+from kgtui.client.login import Login, LoginSession
+from kgtui.client.oauth import OAuth
+from kgtui.errors import ConnectError, DisconnectedError
+from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.client.exchange import LoginExchange
+
+BROKER = Address("broker", 9092)
+OFFER = {"ErrorCode": 0, "Mechanisms": ["PLAIN", "OAUTHBEARER"]}
+TOKEN_LOGIN = ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=OAuth(claims={"sub": "hunter2"}))
+
+
+class FakeConnection:
+    """A connection of aiokafka that plays the broker in a login with OAUTHBEARER.
+
+    Attributes:
+        answers: fields of the next responses to SaslAuthenticate. The last one is used again and again.
+        sent: API names of the received requests.
+        gate: the broker responds to SaslAuthenticate only while this event is set.
+    """
+
+    def __init__(self, *answers: Mapping[str, Any]) -> None:
+        self.answers = list(answers)
+        self.sent: list[tuple[str, bytes]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.closed = False
+
+    async def send(self, exchange: LoginExchange) -> bytes:
+        if self.closed:
+            raise ConnectionError("closed")
+        exchange.prepare({api.key: (api.low, api.high) for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)})
+        self.sent.append((repr(exchange), exchange.encode()))
+        if "Handshake" in repr(exchange):
+            return SASL_HANDSHAKE.response.encode(1, OFFER)
+        await self.gate.wait()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return SASL_AUTHENTICATE.response.encode(2, {"ErrorCode": 0, "AuthBytes": b"", **answer})
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
+    """Set the clock of `kgtui.client.login`. The clock of the event loop is not changed."""
+    monkeypatch.setattr(login_module, "time", SimpleNamespace(monotonic=lambda: now))
+
+
+async def start(raw: FakeConnection, settings: ClientSettings = TOKEN_LOGIN) -> LoginSession:
+    login = Login(settings)
+    await login.prepare()
+    return await LoginSession.start(login, raw, BROKER)
+
+
+async def test_a_login_with_a_token_ends_after_an_empty_response() -> None:
+    raw = FakeConnection({})
+    await (await start(raw)).ready()
+    assert [name for name, _ in raw.sent] == ["SaslHandshake v1", "SaslAuthenticate v2"]
+    assert b"n,,\x01auth=Bearer " in raw.sent[1][1]
+
+
+async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login() -> None:
+    """The broker responds without an error code at first. Its reason comes after a second message (RFC 7628)."""
+    status = '{"status":"insufficient_scope"}'
+    raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
+    with pytest.raises(ConnectError) as caught:
+        await start(raw)
+    assert str(caught.value).startswith(
+        "broker:9092 refused the token (insufficient_scope): the broker requires signed"
+    )
+    assert raw.sent[2][1].endswith(b"\x02\x01\x00")
+
+
+@pytest.mark.parametrize("message", [None, "no json", '["status"]', '{"status": "x y\\u001b"}'])
+async def test_a_refusal_without_a_valid_status_is_reported_without_it(message: str | None) -> None:
+    with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
+        await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
+
+
+async def test_a_session_without_end_is_not_renewed() -> None:
+    raw = FakeConnection({"SessionLifetimeMs": 0})
+    session = await start(raw)
+    for _ in range(3):
+        await session.ready()
+    assert len(raw.sent) == 2
+
+
+async def test_the_login_is_repeated_before_the_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = FakeConnection({"SessionLifetimeMs": 1000})
+    session = await start(raw)
+    begin = time.monotonic()
+    set_clock(monkeypatch, begin + 0.8)
+    await session.ready()
+    await asyncio.sleep(0.01)
+    assert len(raw.sent) == 2, "the login was repeated too early"
+    set_clock(monkeypatch, begin + 0.97)
+    await session.ready()
+    await asyncio.sleep(0.05)
+    assert len(raw.sent) == 4
+    await session.ready()
+    assert len(raw.sent) == 4, "the login was repeated twice"
+    assert not raw.closed
+
+
+async def test_requests_wait_while_the_login_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker rejects other requests between the two requests of a login."""
+    raw = FakeConnection({"SessionLifetimeMs": 1000})
+    session = await start(raw)
+    later = time.monotonic() + 2
+    set_clock(monkeypatch, later)
+    raw.gate.clear()
+    waiting = [asyncio.create_task(session.ready()) for _ in range(3)]
+    await asyncio.sleep(0.02)
+    assert len(raw.sent) == 4
+    assert not any(task.done() for task in waiting)
+    waiting[0].cancel()
+    raw.gate.set()
+    await asyncio.gather(*waiting[1:])
+    assert len(raw.sent) == 4
+
+
+async def test_a_refused_repetition_closes_the_connection_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = FakeConnection({"SessionLifetimeMs": 1000}, {"ErrorCode": 58})
+    session = await start(raw)
+    later = time.monotonic() + 2
+    set_clock(monkeypatch, later)
+    with pytest.raises(DisconnectedError, match="the login could not be repeated: broker:9092 refused the token"):
+        await session.ready()
+    assert raw.closed
+
+
+async def test_a_failed_token_refresh_keeps_the_connection_until_the_session_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = FakeConnection({"SessionLifetimeMs": 100_000})
+    session = await start(raw)
+
+    async def prepare(self: Login) -> dict[str, Any]:
+        raise ConnectError("the token endpoint failed")
+
+    monkeypatch.setattr(Login, "prepare", prepare)
+    begin = time.monotonic()
+    for after in (96, 98):
+        set_clock(monkeypatch, begin + after)
+        await session.ready()
+        await asyncio.sleep(0.01)
+        assert not raw.closed
+    set_clock(monkeypatch, begin + 101)
+    with pytest.raises(DisconnectedError, match="the token endpoint failed"):
+        await session.ready()
+    assert raw.closed
+
+
+async def test_closing_a_connection_ends_the_repetition_of_its_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = FakeConnection({"SessionLifetimeMs": 1000})
+    session = await start(raw)
+    later = time.monotonic() + 2
+    set_clock(monkeypatch, later)
+    raw.gate.clear()
+    waiting = asyncio.create_task(session.ready())
+    await asyncio.sleep(0.02)
+    session.close()
+    with pytest.raises(DisconnectedError, match="the connection to broker:9092 was closed"):
+        await waiting
+
+
+async def test_settings_show_no_secret_of_a_token_login() -> None:
+    oauth = OAuth(url="https://idp/token", client_id="kgtui", client_secret=Secret("hunter2"))
+    assert "hunter2" not in repr(ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=oauth))

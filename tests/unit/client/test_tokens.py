@@ -1,0 +1,211 @@
+"""Tests of the tokens of OAUTHBEARER: where they come from, when they are refreshed, and messages about failures."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import email.utils
+import json
+import socket
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.client.client_settings import from_properties
+from kgtui.client.tokens import Tokens, claims_of
+from kgtui.errors import ConfigError, ConnectError
+from tests.token_server import SECRET, TokenServer, token_server, unsigned_token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+JAAS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
+    monkeypatch.setenv("no_proxy", "*")
+    with token_server() as server:
+        yield server
+
+
+def source(properties: dict[str, str]) -> Tokens:
+    oauth = from_properties(properties).oauth
+    assert oauth is not None
+    assert SECRET not in repr(oauth)
+    return Tokens(oauth)
+
+
+async def failure(properties: dict[str, str]) -> str:
+    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
+    with pytest.raises(ConnectError) as caught:
+        await source(properties).get()
+    text = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in text
+    assert base64.b64encode(f"team:{SECRET}".encode()).decode() not in text
+    return str(caught.value)
+
+
+async def test_client_credentials_and_scope_are_sent_to_the_token_endpoint(endpoint: TokenServer) -> None:
+    token = await source(endpoint.properties(**{"sasl.oauthbearer.scope": "kafka read"})).get()
+    assert claims_of(token.text.reveal())["sub"] == "team"
+    assert token.expires == pytest.approx(time.time() + 3600, abs=60)
+    ((headers, form),) = endpoint.received
+    assert headers["Authorization"] == "Basic " + base64.b64encode(f"team:{SECRET}".encode()).decode()
+    assert form == {"grant_type": ["client_credentials"], "scope": ["kafka read"]}
+
+
+async def test_options_of_sasl_jaas_config_are_used_without_the_newer_properties(endpoint: TokenServer) -> None:
+    """Kafka before 4.1 has the credentials only there (KIP-768)."""
+    properties = endpoint.properties(**{"sasl.oauthbearer.header.urlencode": "true"})
+    for name in ("id", "secret"):
+        del properties[f"sasl.oauthbearer.client.credentials.client.{name}"]
+    properties["sasl.jaas.config"] = f'{JAAS} clientId="old" clientSecret="{SECRET}" scope="s" extension_tenant="t";'
+    oauth = from_properties(properties).oauth
+    assert oauth is not None
+    assert oauth.extensions == (("tenant", "t"),)
+    await Tokens(oauth).get()
+    ((headers, form),) = endpoint.received
+    assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"old:cl1ent-S3cret%2F%2B"
+    assert form["scope"] == ["s"]
+
+
+async def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "my token"
+    file.write_text(unsigned_token(sub="team") + "\n")
+    properties = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f"{JAAS};",
+        "sasl.oauthbearer.token.endpoint.url": file.as_uri(),
+    }
+    assert claims_of((await source(properties).get()).text.reveal())["sub"] == "team"
+    file.unlink()
+    assert "my%20token: No such file or directory; expected a file with a token" in await failure(properties)
+
+
+async def test_without_an_endpoint_a_token_without_signature_is_created() -> None:
+    options = 'unsecuredLoginStringClaim_sub="team" unsecuredLoginNumberClaim_n="2" unsecuredLoginLifetimeSeconds="60"'
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f"{JAAS} {options};",
+    }
+    claims = claims_of((await source(properties).get()).text.reveal())
+    assert (claims["sub"], claims["n"], claims["exp"] - claims["iat"]) == ("team", 2, 60)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is missing: set it to"),
+        ({"sasl.oauthbearer.token.endpoint.url": "idp/token"}, "idp/token is not a URL of a token endpoint"),
+        ({"sasl.oauthbearer.client.credentials.client.id": ""}, "client.id is missing: set it, or the option clientId"),
+        (
+            {"sasl.oauthbearer.client.credentials.client.secret": ""},
+            "client.secret is missing: set it, or the option clientSecret in sasl.jaas.config",
+        ),
+        ({"sasl.oauthbearer.jwt.retriever.class": "x.Own"}, "Own is not supported yet: use one of DefaultJwtRetriever"),
+        ({"sasl.jaas.config": f'{JAAS} extension_auth="x";'}, "extension_auth is not a valid extension"),
+        ({"sasl.login.read.timeout.ms": "1s"}, "sasl.login.read.timeout.ms is not a number: 1s"),
+        ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
+    ],
+)
+def test_the_error_names_the_property_of_oauthbearer_that_is_wrong(more: dict[str, str], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_properties(TokenServer("http://localhost:1/token").properties(**more))
+    assert says in str(caught.value)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (401, '{"error": "invalid_client"}', "refused the client 'team' (HTTP 401, invalid_client): check client id"),
+        (400, SECRET, "refused the client 'team' (HTTP 400): check client id, client secret and scope"),
+        (404, "", "does not exist (HTTP 404): check sasl.oauthbearer.token.endpoint.url"),
+        (302, "", "redirects to another URL (HTTP 302): set sasl.oauthbearer.token.endpoint.url to that URL"),
+        (503, "", "failed (HTTP 503): try again later"),
+        (200, "<html>hello</html>", "returned application/json that is not JSON: check sasl.oauthbearer.token"),
+        (200, '{"token": "x"}', "returned JSON without access_token"),
+        (200, "[]", "returned JSON without access_token"),
+        (200, '{"access_token": "a b"}', "returned a token with characters that are not allowed in a token"),
+        (200, " " * 1_000_001, "returned more than 1,000,000 bytes"),
+    ],
+)
+async def test_the_error_says_what_the_token_endpoint_did(
+    endpoint: TokenServer, status: int, body: str, says: str
+) -> None:
+    endpoint.status, endpoint.body = status, body
+    endpoint.headers["Location"] = endpoint.url
+    message = await failure(endpoint.properties())
+    assert endpoint.url in message
+    assert says in message
+
+
+async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint: TokenServer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    down = endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{port}/"})
+    assert "refused the connection: check the URL, and that the identity provider runs" in await failure(down)
+    tls = endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": endpoint.url.replace("http:", "https:")})
+    assert "cannot be reached with TLS" in await failure(tls)
+    endpoint.pause = 1.0
+    silent = endpoint.properties(**{"sasl.login.read.timeout.ms": "100"})
+    assert "did not answer within 0.1 s: check the URL, network and firewall" in await failure(silent)
+
+
+async def test_expired_and_future_tokens_are_reported_with_the_difference_of_the_clocks(endpoint: TokenServer) -> None:
+    now = int(time.time())
+    endpoint.claims["exp"] = now - 60
+    assert "expired at 20" in (message := await failure(endpoint.properties()))
+    assert "get a new token, or check the clock of this machine" in message
+    endpoint.claims["exp"], endpoint.claims["nbf"] = now + 9000, now + 600
+    endpoint.headers["Date"] = email.utils.formatdate(now + 610, usegmt=True)
+    message = await failure(endpoint.properties())
+    assert "is not valid before 20" in message
+    assert "the clock of this machine differs from that of the token endpoint by 6" in message
+
+
+async def test_a_token_is_refreshed_before_it_expires(endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    clock = [now]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+    endpoint.body = json.dumps({"access_token": "first", "expires_in": 1000})
+    cache = source(endpoint.properties())
+    assert (await cache.get()).text.reveal() == "first"
+    endpoint.body = json.dumps({"access_token": "second", "expires_in": 1000})
+    clock[0] = now + 790
+    assert (await cache.get()).text.reveal() == "first"
+    clock[0] = now + 860
+    assert (await cache.get()).text.reveal() == "second"
+    assert len(endpoint.received) == 2
+
+
+async def test_the_old_token_is_used_until_it_expires_if_the_refresh_fails(
+    endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    clock = [now]
+    monkeypatch.setattr(time, "time", lambda: clock[0])
+    endpoint.body = json.dumps({"access_token": "first", "expires_in": 1000})
+    cache = source(endpoint.properties())
+    await cache.get()
+    endpoint.status = 503
+    clock[0] = now + 900
+    assert (await cache.get()).text.reveal() == "first"
+    assert (await cache.get()).text.reveal() == "first"
+    assert len(endpoint.received) == 2, "the endpoint was asked again without a pause"
+    clock[0] = now + 1001
+    with pytest.raises(ConnectError, match="HTTP 503"):
+        await cache.get()
+
+
+async def test_concurrent_logins_share_one_token_request(endpoint: TokenServer) -> None:
+    cache = source(endpoint.properties())
+    endpoint.pause = 0.1
+    found = await asyncio.gather(*(cache.get() for _ in range(10)))
+    assert len(set(map(id, found))) == len(endpoint.received) == 1
