@@ -1,0 +1,189 @@
+"""`Monitor` on a simulated cluster whose brokers fail at random shows no wrong values, and leaks nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import sys
+import time
+import tracemalloc
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.kafka import connect
+from kgtui.model import facts
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.simulator import ManualClock, Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kgtui.model.snapshot import Snapshot
+
+INTERVAL = 0.05
+"""Seconds between two polls."""
+
+WARM_UP = 60
+"""Number of polls before the first measurement, so that caches are filled and lazy imports are done."""
+
+ALLOWED_GROWTH = 300_000
+"""Bytes by which the memory of kgtui may grow. Time series of the selected group are the largest part."""
+
+OPTIONS = MonitorOptions(
+    interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
+    sweep_pause=0.2, metadata_interval=0.3,
+)  # fmt: skip
+
+
+def open_sockets() -> int:
+    """Return the number of sockets of this process. On other systems than Linux, return 0."""
+    if sys.platform != "linux":
+        return 0
+    links = (os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if name.isdigit())
+    count = 0
+    while True:
+        try:
+            count += next(links).startswith("socket:")
+        except StopIteration:
+            return count
+        except OSError:
+            continue
+
+
+def memory_of_kgtui() -> int:
+    """Return the bytes that were allocated by kgtui's code, except by the simulator."""
+    gc.collect()
+    package = str(Path(facts.__file__).parents[1])
+    kept = [tracemalloc.Filter(True, f"{package}/*"), tracemalloc.Filter(False, f"{package}/simulator/*")]
+    return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(kept).traces)
+
+
+async def make_faults(cluster: Simulator, chance: random.Random) -> None:
+    """Break and repair random brokers, again and again. All brokers work when the task is cancelled."""
+    try:
+        while True:
+            node = chance.choice([1, 2, 3])
+            kind = chance.choice(["black_hole", "kill", "cut", "damage", "latency"])
+            if kind == "black_hole":
+                cluster.faults.black_hole(node)
+            elif kind == "kill":
+                await cluster.faults.kill(node)
+            elif kind == "cut":
+                cluster.faults.cut(node)
+            elif kind == "damage":
+                cluster.faults.damage(node, chance.choice(["truncated", "cut", "length", "garbage", "correlation"]))
+            else:
+                cluster.faults.latency(node, 0.2)
+            await asyncio.sleep(chance.uniform(0.1, 1.5))
+            cluster.faults.clear()
+            await cluster.faults.restart(node)
+            await asyncio.sleep(chance.uniform(0.1, 0.5))
+    finally:
+        cluster.faults.clear()
+        for node in (1, 2, 3):
+            await cluster.faults.restart(node)
+
+
+class Watcher:
+    """Compares the values in each snapshot with those of the current, complete snapshot. The groups never change."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.expected = _values(monitor.snapshot)
+        self.wrong: list[str] = []
+        self.snapshots = 0
+        monitor.subscribe(self.check)
+
+    def check(self, snapshot: Snapshot) -> None:
+        self.snapshots += 1
+        for group in snapshot.groups:
+            state, lag = self.expected[group]
+            found = facts.lag_total(snapshot, group)
+            if snapshot.state_of(group) != state:
+                self.wrong.append(f"{group}: state {snapshot.state_of(group)} instead of {state}")
+            if found is not None and found.unknown == 0 and found.lag != lag:
+                self.wrong.append(f"{group}: lag {found.lag} instead of {lag}")
+
+
+@pytest.mark.parametrize("polls", [250, pytest.param(1_000, marks=pytest.mark.full)])
+async def test_random_faults_cause_no_wrong_values_and_no_leaks(polls: int) -> None:
+    seed = random.SystemRandom().randrange(10**6)
+    sys.stdout.write(f"seed {seed}\n")
+    chance = random.Random(seed)
+    async with monitored() as (cluster, monitor):
+        await _complete(monitor)
+        watcher = Watcher(monitor)
+        monitor.set_view(next(iter(watcher.expected)), tuple(watcher.expected)[:10])
+        await asyncio.sleep(WARM_UP * INTERVAL)
+        await _complete(monitor)
+        sockets, tasks, memory = open_sockets(), len(asyncio.all_tasks()), memory_of_kgtui()
+
+        faults = asyncio.create_task(make_faults(cluster, chance))
+        await asyncio.sleep(polls * INTERVAL)
+        faults.cancel()
+        await asyncio.gather(faults, return_exceptions=True)
+
+        repaired_at = time.monotonic()
+        await _complete(monitor)
+        assert time.monotonic() - repaired_at < 10
+        assert watcher.wrong == []
+        assert watcher.snapshots > polls / 4
+        assert _values(monitor.snapshot) == watcher.expected
+        await _settled(sockets, tasks)
+        assert memory_of_kgtui() - memory < ALLOWED_GROWTH
+
+
+@asynccontextmanager
+async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
+    """Run a monitor on a simulated cluster of three brokers and 30 groups, whose clock stands still."""
+    tracemalloc.start()
+    try:
+        async with (
+            Simulator(brokers=3, scenario="plain", groups=30, clock=ManualClock()) as cluster,
+            connect(cluster.bootstrap.split(",")) as admin,
+        ):
+            monitor = Monitor(admin, OPTIONS)
+            running = asyncio.create_task(monitor.run())
+            yield cluster, monitor
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+    finally:
+        tracemalloc.stop()
+
+
+def _values(snapshot: Snapshot) -> dict[str, tuple[str | None, int | None]]:
+    """Return the state and the lag of each group."""
+    totals = {group: facts.lag_total(snapshot, group) for group in snapshot.groups}
+    return {group: (snapshot.state_of(group), total and total.lag) for group, total in totals.items()}
+
+
+async def _complete(monitor: Monitor) -> None:
+    """Wait until every broker responds, and every group was read without an error."""
+
+    def complete(snapshot: Snapshot) -> bool:
+        totals = [facts.lag_total(snapshot, group) for group in snapshot.groups]
+        return (
+            snapshot.answering == len(snapshot.cluster.brokers) == 3
+            and len(totals) == 30
+            and all(total is not None and total.unknown == 0 for total in totals)
+            and not any(facts.has_fault(snapshot, group) for group in snapshot.groups)
+        )
+
+    async with asyncio.timeout(30):
+        while not complete(monitor.snapshot):  # noqa: ASYNC110 - polling keeps the test simple
+            await asyncio.sleep(INTERVAL)
+
+
+async def _settled(sockets: int, tasks: int) -> None:
+    """Wait until no more sockets are open and no more tasks run than before the faults. Fails after 10 s."""
+    try:
+        async with asyncio.timeout(10):
+            while open_sockets() > sockets or len(asyncio.all_tasks()) > tasks:  # noqa: ASYNC110
+                await asyncio.sleep(INTERVAL)
+    except TimeoutError:
+        names = sorted(task.get_name() for task in asyncio.all_tasks())
+        pytest.fail(f"{open_sockets()} sockets instead of {sockets}, tasks: {names}")
