@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Fault, fault_of
-from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING
+from kgtui.monitor.policy import REMOVAL_GRACE, SHOWN_AFTER_LEAVING, metadata_pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -157,8 +157,7 @@ class ListTier:
             while True:
                 self._wake.clear()
                 failures = 0 if await self._follow_cluster() else failures + 1
-                pause = options.metadata_interval if not failures else min(2.0**failures, options.failure_pause_max)
-                await self._timer.pause_for(pause, wake=self._wake)
+                await self._timer.pause_for(metadata_pause(options, failures, len(self._left_at)), wake=self._wake)
                 for task in self._polls.values():
                     # A poll loop never returns, so only a bug can have ended it; `result` raises its exception.
                     if task.done():

@@ -110,6 +110,20 @@ class MonitorOptions:
     kept_groups: int = 200
 
 
+def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
+    """Return the time until the metadata is read again, in seconds.
+
+    After a failed read, and while a broker that has left the cluster may return, it is at most `failure_pause_max`.
+
+    Args:
+        failures: number of consecutive reads of the metadata that failed.
+        left: number of brokers that have left the cluster recently and still count as brokers that do not respond.
+    """
+    if failures:
+        return min(2.0**failures, options.failure_pause_max)
+    return min(options.metadata_interval, options.failure_pause_max / 2) if left else options.metadata_interval
+
+
 def sweep_rate(options: MonitorOptions, groups: int) -> float:
     """Return how many groups the sweep reads per second, from all brokers together.
 

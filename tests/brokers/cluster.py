@@ -84,6 +84,13 @@ class Cluster:
             self.stop()
             raise
 
+    def restart(self, node: int) -> None:
+        """Start a broker again that has ended, with its data and on the same ports. Does not wait until it responds."""
+        self.nodes[node - 1].stop()
+        config = str(self.folder / f"server-{node}.properties")
+        log = self.folder / f"broker-{node}-restarted.log"
+        self.nodes[node - 1] = Java(self.version, "Launch.java", ["kafka.Kafka", config], log, heap="512m")
+
     def stop(self) -> None:
         """Stop all brokers and delete their data; configuration files and logs are kept."""
         for process in self.nodes:

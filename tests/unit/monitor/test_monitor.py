@@ -16,6 +16,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.monitor import Monitor, MonitorOptions, list_tier
 from kgtui.monitor import monitor as module
 from kgtui.monitor.gc_tuning import GcTuning
+from kgtui.monitor.policy import metadata_pause
 from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 
 if TYPE_CHECKING:
@@ -447,3 +448,22 @@ async def test_lag_is_unknown_if_the_offsets_were_never_read(admin: ScriptedAdmi
     async with watching(moving) as monitor:
         snapshot = await until(monitor, lambda s: "orders" in s.summaries)
     assert facts.lag_total(snapshot, "orders") is None
+
+
+def test_metadata_is_read_more_often_while_a_broker_may_return() -> None:
+    """After a restart, a broker is polled again only when the metadata contains it."""
+    options = MonitorOptions()
+    assert metadata_pause(options, failures=0, left=0) == 30.0
+    assert metadata_pause(options, failures=0, left=1) <= 5.0
+    assert [metadata_pause(options, failures, left=0) for failures in (1, 2, 3, 4)] == [2.0, 4.0, 8.0, 8.0]
+
+
+async def test_a_restarted_broker_responds_again_long_before_the_metadata_interval(admin: ScriptedAdmin) -> None:
+    options = replace(FAST, metadata_interval=3_600.0, failure_pause_max=0.2)
+    async with watching(admin, options) as monitor:
+        await until(monitor, lambda s: s.answering == 3)
+        left = admin.brokers.pop(3)
+        monitor._lists._wake.set()
+        await until(monitor, lambda s: s.answering == 2)
+        admin.brokers[3] = left
+        await until(monitor, lambda s: s.answering == 3)

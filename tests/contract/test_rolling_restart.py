@@ -1,0 +1,176 @@
+"""The monitor and `kgtui ls --watch` while three real brokers are restarted one by one, killed and stopped.
+
+The group stays Empty with a constant lag, so any other state or lag that is shown is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from kgtui.admin import connect
+from kgtui.model import facts
+from kgtui.monitor import Monitor
+from tests.brokers.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from kgtui.model.snapshot import Snapshot
+
+PARTITIONS, RECORDS, COMMITTED = 6, 10, 3
+LAG = PARTITIONS * (RECORDS - COMMITTED)
+FRESH_WITHIN = 10.0
+"""Maximum time from the moment at which a broker responds again until everything shown is fresh, in seconds."""
+
+
+class Watcher:
+    """Collects every wrong state or lag in the snapshots of a monitor."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor, self.wrong = monitor, set[str]()
+        monitor.subscribe(self.check)
+
+    def check(self, snapshot: Snapshot) -> None:
+        if "billing" not in snapshot.groups:
+            self.wrong.add("the group was missing")
+            return
+        found = facts.lag_total(snapshot, "billing")
+        if snapshot.state_of("billing") != "Empty":
+            self.wrong.add(f"state {snapshot.state_of('billing')}")
+        if found is not None and not found.unknown and found.lag != LAG:
+            self.wrong.add(f"lag {found}")
+
+    def is_fresh(self) -> bool:
+        """Return whether all brokers respond, and all values are complete and were read in the last five seconds."""
+        snapshot = self.monitor.snapshot
+        found, at = facts.lag_total(snapshot, "billing"), facts.lag_read_at(snapshot, "billing")
+        return (
+            snapshot.answering == len(snapshot.brokers) == 3
+            and found is not None
+            and (found.lag, found.unknown) == (LAG, 0)
+            and not facts.has_fault(snapshot, "billing")
+            and at is not None
+            and snapshot.taken_at - at < 5
+        )
+
+    async def until_fresh(self, timeout: float) -> float:
+        """Wait until `is_fresh`. Return how long it took, in seconds."""
+        began = time.monotonic()
+        async with asyncio.timeout(timeout):
+            while not self.is_fresh():  # noqa: ASYNC110 - polling keeps the test simple
+                await asyncio.sleep(0.2)
+        return time.monotonic() - began
+
+
+@contextmanager
+def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
+    """Run `kgtui ls --watch 1 --lag` in another process, and write one JSON document per list into `output`."""
+    words = ["ls", "--watch", "1", "--lag", "--format", "json", "--bootstrap-server", cluster.bootstrap]
+    with output.open("wb") as stream:
+        process = subprocess.Popen([sys.executable, "-m", "kgtui", *words], stdout=stream, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_rolling_restart_kill_and_stop_show_no_wrong_values(tmp_path: Path) -> None:
+    # The coordinators need copies of `__consumer_offsets` on all brokers.
+    extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
+    cluster = Cluster("4.3.1", tmp_path / "cluster", nodes=3, extra=extra)
+    cluster.start()
+    lists = tmp_path / "lists"
+    try:
+        (created,) = cluster.admin.create_topics([NewTopic("orders", PARTITIONS, 3)]).values()
+        created.result(30)
+        for partition in range(PARTITIONS):
+            cluster.produce("orders", RECORDS, partition)
+        cluster.commit("billing", {("orders", partition): COMMITTED for partition in range(PARTITIONS)})
+        with ls_watch(cluster, lists):
+            asyncio.run(_break_brokers(cluster))
+    finally:
+        cluster.stop()
+    rows = [json.loads(line) for line in lists.read_text().splitlines()]
+    assert len(rows) > 50
+    shown = {(len(row["groups"]), group["state"]) for row in rows for group in row["groups"]}
+    assert shown == {(1, "Empty")}
+    assert {group["lag"] for row in rows for group in row["groups"] if not group["lag_unknown"]} <= {LAG, None}
+    assert rows[-1]["coverage"]["brokers"] == [3, 3]
+    assert rows[-1]["groups"][0]["lag"] == LAG
+
+
+async def _break_brokers(cluster: Cluster) -> None:
+    async with connect(cluster.bootstrap.split(",")) as admin:
+        monitor = Monitor(admin)
+        running = asyncio.create_task(monitor.run())
+        try:
+            async with asyncio.timeout(30):
+                while "billing" not in monitor.snapshot.groups:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+            monitor.set_view("billing", ())
+            watcher = Watcher(monitor)
+            await watcher.until_fresh(30)
+            for node in (1, 2, 3):
+                await _restart(cluster, node, signal.SIGTERM, watcher)
+            await _restart(cluster, 2, signal.SIGKILL, watcher)
+            os.kill(cluster.nodes[2].pid, signal.SIGSTOP)
+            await asyncio.sleep(30)
+            os.kill(cluster.nodes[2].pid, signal.SIGCONT)
+            took = await _responds(cluster, 3, watcher)
+            assert took < FRESH_WITHIN, f"{took:.1f} s after SIGCONT"
+            assert watcher.wrong == set()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
+    """End a broker with a signal, start it again, and check that everything is fresh soon after it responds again."""
+    process = cluster.nodes[node - 1]
+    os.kill(process.pid, sent)
+    async with asyncio.timeout(60):
+        while process.running:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+    await asyncio.sleep(5)
+    cluster.restart(node)
+    took = await _responds(cluster, node, watcher)
+    sys.stdout.write(f"{sent.name} of broker {node}: fresh after {took:.1f} s\n")
+    assert took < FRESH_WITHIN, f"{took:.1f} s after broker {node} was back from {sent.name}"
+
+
+async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
+    """Wait until all three brokers are in the metadata and `node` lists its groups; return the time until fresh."""
+    address = cluster.bootstrap.split(",")[node - 1]
+    async with asyncio.timeout(120):
+        while not await _quietly(lambda: _all_respond([address])):  # noqa: ASYNC110
+            await asyncio.sleep(0.3)
+    return await watcher.until_fresh(60)
+
+
+async def _all_respond(address: list[str]) -> bool:
+    async with connect(address) as observer:
+        answer = await observer.list_groups(timeout=3)
+        found = await observer.pool.find_leaders(["orders"], timeout=3, refresh=True)
+        return answer.coverage.brokers == (3, 3) and not found.errors
+
+
+async def _quietly(check: Callable[[], Awaitable[bool]]) -> bool:
+    try:
+        return await check()
+    except Exception:  # noqa: BLE001 - the broker is not back yet, and every error means the same
+        return False
