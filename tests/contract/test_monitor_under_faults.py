@@ -158,7 +158,7 @@ async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
 def _values(snapshot: Snapshot) -> dict[str, tuple[str | None, int | None]]:
     """Return the state and the lag of each group."""
     totals = {group: facts.lag_total(snapshot, group) for group in snapshot.groups}
-    return {group: (snapshot.state_of(group), total and total.lag) for group, total in totals.items()}
+    return {group: (snapshot.state_of(group), None if total is None else total.lag) for group, total in totals.items()}
 
 
 async def _complete(monitor: Monitor) -> None:
