@@ -34,11 +34,11 @@ class Browser:
         self._runs = 0
 
     def dom(self, page: Path, *flags: str) -> str:
-        """Return the DOM of the page as HTML."""
+        """Return the DOM of the page as HTML. `flags` are additional command-line options of Chromium."""
         return self._run(*flags, "--dump-dom", page.as_uri()).decode()
 
     def screenshot(self, page: Path, *flags: str) -> bytes:
-        """Return the page as a PNG of 900×1200 pixels."""
+        """Return the page as a PNG of 900×1200 pixels. `flags` are additional command-line options of Chromium."""
         path = self._folder / f"screenshot-{self._runs}.png"
         self._run(*flags, "--window-size=900,1200", f"--screenshot={path}", page.as_uri())
         return path.read_bytes()
@@ -56,13 +56,13 @@ def top_left_color(png: bytes) -> tuple[int, int, int]:
 
     The row filters of PNG need not be decoded, because they store the first pixel of an image unchanged.
     """
-    at, data, colours = 8, b"", 3
+    at, data, channels = 8, b"", 3
     while at < len(png):
         length, kind = struct.unpack_from(">I4s", png, at)
         if kind == b"IHDR":
-            colours = {2: 3, 6: 4}[png[at + 8 + 9]]
+            channels = {2: 3, 6: 4}[png[at + 8 + 9]]
         if kind == b"IDAT":
             data += png[at + 8 : at + 8 + length]
         at += 12 + length
-    first = zlib.decompress(data)[1 : 1 + colours]
+    first = zlib.decompress(data)[1 : 1 + channels]
     return first[0], first[1], first[2]

@@ -51,7 +51,10 @@ _PROMPT = re.compile(r"^<(\d+)>\s*$")
 
 
 def clean_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a program under test, without the settings of the user who runs the tests."""
+    """Return the environment variables of a program under test, whose home folder is `folder`.
+
+    They contain no settings of the user who runs the tests.
+    """
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
         "HOME": str(folder),
@@ -117,7 +120,7 @@ class Terminal:
     # Methods that send input to the terminal
 
     def start(self, *arguments: str) -> None:
-        """Start the program, and return at once."""
+        """Start kgtui with these command-line arguments, and return at once."""
         self.enter(shlex.join([PROGRAM, *arguments]))
 
     def enter(self, line: str) -> None:

@@ -23,7 +23,7 @@ kgtui = partial(runs.kgtui, timeout=120)
 
 
 def json_of(*words: str) -> dict[str, Any]:
-    """Return the JSON that a command prints."""
+    """Run kgtui with these arguments and `--format json`, and return the JSON that it prints."""
     ran = kgtui(*words, "--format", "json")
     assert ran.stdout, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLUSTER_START_TIMEOUT = 45.0
 """Maximum time between the start of a cluster and its appearance on the screen, in seconds.
 
-The pause between two attempts to connect grows up to 30 s.
+It includes the longest pause between two attempts to connect, which is 30 s.
 """
 
 
@@ -74,7 +74,10 @@ def test_reason_why_a_cluster_is_unreachable_is_shown_until_it_responds(terminal
 
 @asynccontextmanager
 async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that is no Kafka broker and answers each connection with `reply`; yield its port."""
+    """Run a server that is no Kafka broker and answers each connection with `reply`; yield its port.
+
+    With `context`, the server expects TLS.
+    """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if await reader.read(1):

@@ -66,7 +66,7 @@ class Ui:
 
     @property
     def _typing(self) -> bool:
-        """Whether the text field of the filter bar has the focus. The field then has a background of its own."""
+        """Whether the text field of the filter bar has the focus, recognized by the background color of the field."""
         bar = self.terminal.screen_with_colors().split("\n")[1]
         return len(set(re.findall(r"48;[25];[\d;]+", bar))) > 1
 

@@ -218,7 +218,7 @@ async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tm
         assert len([row for row in rows(app) if row.startswith("     ")]) == len(ROWS)
 
 
-async def test_key_z_shows_only_groups_with_problems(tmp_path: Path) -> None:
+async def test_key_z_shows_only_groups_with_data_that_could_not_be_read(tmp_path: Path) -> None:
     from kgtui.model.answer import Fault
 
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="old-batch")

@@ -46,7 +46,10 @@ def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app for a cluster with the groups `GROUPS` and `HOSTILE`, and a lake whose tables contain `rows`."""
+    """Return the app for a cluster with the groups `GROUPS` and `HOSTILE`, and a lake whose tables contain `rows`.
+
+    `settings` are arguments of `DisplaySettings`.
+    """
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
     monitor = ScriptedMonitor(snapshot_of([(name, "consumer", "consumer", "Stable", 1) for name in names]))

@@ -64,7 +64,7 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of a delete dialog's table. The last column shows the details."""
+    """Return the columns of a delete dialog's table. The last column shows the details under the title given here."""
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -175,7 +175,13 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return one command of Kafka's own tools per kind of group. It deletes all groups of that kind in the plan."""
+    """Return one command of Kafka's own tools per kind of group. It deletes the allowed groups of that kind in a plan.
+
+    Args:
+        made: the plan.
+        bootstrap: bootstrap servers of the cluster, separated by commas.
+        command_config: path of the client properties file for the commands; None to leave out this option.
+    """
     by_kind: dict[str, list[str]] = {}
     for line in made.allowed:
         by_kind.setdefault(line.description.kind, []).append(line.group)

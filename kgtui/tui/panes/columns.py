@@ -82,6 +82,8 @@ def field_column(
         record_of: returns the object from which the field reads the value of a row; None to leave the cell blank.
         value: returns the value in place of the field's own value.
         render: returns the cell in place of the value in the field's own format.
+
+    The other parameters have the same meaning as in `Column`.
     """
 
     def field_value(row: RowT) -> int | str | None:

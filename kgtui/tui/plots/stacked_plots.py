@@ -130,9 +130,10 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return the values to plot for the rates of records written and read, as moving averages.
+    """Return `cells` values to plot for the rate of records written, and as many for the rate of records read.
 
-    Without the average, the rate of records read would often fall to 0, because clients commit only every few seconds.
+    The values are moving averages. Without averaging, the rate of records read would often fall to 0, because clients
+    commit only every few seconds.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -221,7 +222,10 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Draw the plot of changes. It marks each terminal cell that covers the time of a change, such as a new epoch."""
+    """Draw the plot of changes. It marks each terminal cell that covers the time of a change, such as a new epoch.
+
+    The label shows the epoch at the time `at`; if `at` is None, the latest epoch.
+    """
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
     label = _label("epoch", text.exact(last.epoch)) if last and last.epoch is not None else _label("changes", "")
@@ -272,7 +276,7 @@ def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
 
 
 def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
-    """Return the line with the times below the plots. A `^` in it shows the marked point in time."""
+    """Return the line with the times below the plots. If a time is marked, a `^` is drawn in its cell, `column`."""
     span = timeline.until - timeline.since
     write: Callable[[float], str] = text.clock_minutes
     if span > _CLOCK_WITH_DATE:

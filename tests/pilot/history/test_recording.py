@@ -37,7 +37,7 @@ def live(tmp_path: Path) -> KgtuiApp:
 
 
 async def submit_dialog(pilot: Pilot[int], app: KgtuiApp, folder: str | None = None) -> None:
-    """Open the Record dialog with `R`, type a folder, and press enter."""
+    """Open the Record dialog with `R`, fill in `folder` if one is given, and press enter."""
     await until(pilot, lambda: "payment" in screen_text(app))
     await pilot.press("R")
     await until(pilot, lambda: isinstance(app.screen, RecordDialog))

@@ -242,7 +242,7 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Snapshot of a cluster with brokers 1 to 4, of which broker 4 does not respond."""
+    """Snapshot, taken at `now`, of a cluster with brokers 1 to 4, of which broker 4 does not respond."""
     descriptions = [
         consumer_group(),
         classic_group(),

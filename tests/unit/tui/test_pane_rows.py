@@ -46,10 +46,13 @@ COLUMNS: list[Column[tuple[str, int, str]]] = [
 
 
 def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
-    """Return the text of the field with this label in the Overview pane, or an empty text if there is no such field."""
+    """Return the text of the field with this label in the Overview pane, or an empty text if there is no such field.
+
+    `series` contains the lag samples from which the pane computes the lag trend.
+    """
     reading = snapshot.offsets.get(group)
-    standing = summarize_offsets(reading.value) if reading is not None else None
-    for section in overview_sections(snapshot, group, standing, series=series):
+    offset_summary = summarize_offsets(reading.value) if reading is not None else None
+    for section in overview_sections(snapshot, group, offset_summary, series=series):
         for one in section.fields:
             if one.label == label or (not one.label and section.title == label):
                 return "\n".join("".join(cell.text for cell in line) for line in one.lines)
