@@ -2,6 +2,13 @@
 
 This package may import `kgtui.protocol.api`. To add an API or a version, change the tables in `groups`, `offsets` or
 `cluster`; `APIS` collects the APIs of these modules.
+
+| module | contents |
+|---|---|
+| `cluster` | API versions, brokers, topics, coordinators and configurations |
+| `groups` | the list of groups, their descriptions, and their deletion |
+| `offsets` | committed offsets and log offsets |
+| `login` | SASL, which only `kgtui.client.login` uses and `APIS` does not contain |
 """
 
 from __future__ import annotations
