@@ -58,9 +58,10 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns rows into `Listing` objects.
+    """Turns the rows of ListGroups responses into `Listing` objects.
 
-    Equal rows share one object, because 100,000 groups have only a few dozen different listings.
+    A listing is everything in a row except the group id. Groups with equal listings share one object to save memory:
+    100,000 groups have only a few dozen different listings.
 
     Args:
         node: id of the broker that lists the groups.
@@ -109,9 +110,9 @@ class Lister:
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return an interner for the lists of a broker.
+        """Return an interner for the ListGroups responses of a broker.
 
-        If the broker does not know consumer groups, the interner treats all groups as classic.
+        If the broker does not support the group type `consumer` (KIP-848), all its groups are classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)

@@ -51,6 +51,6 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Delete `__path__`, so that a later import of another module of the package, which reads `__path__`, calls
-            # `__getattr__` and thereby runs the package's `__init__` first.
+            # Before Python imports a module of a package, it reads the package's `__path__`. Without this attribute, it
+            # calls `__getattr__` of `_LazyPackage`, which first runs the package's `__init__`.
             del module.__path__

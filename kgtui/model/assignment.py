@@ -64,8 +64,9 @@ class Skew:
     Attributes:
         by: what each load covers: one `member`, one `host` or one `rack`.
         loads: one load per member, host or rack; the one with the most items is first.
-        ratio: largest number of items per member in any of the loads, divided by the number of items per member in the
-            whole group; 1 if the items are distributed evenly. None if nothing is assigned.
+        ratio: how uneven the distribution is. The items of each load are divided by its members. `ratio` is the largest
+            of these quotients, divided by the same quotient of the whole group. It is 1 if the items are distributed
+            evenly, and None if nothing is assigned.
     """
 
     by: str

@@ -58,9 +58,9 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets were read from which `lag_total` is computed, in seconds since the epoch.
+    """Return the time of the read that `lag_total` is computed from, in seconds since the epoch.
 
-    The result is None if the offsets were never read.
+    The result is None if committed offsets and log end offsets were never read.
     """
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None

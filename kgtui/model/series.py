@@ -246,7 +246,7 @@ def _owners(members: tuple[Member, ...] | None) -> Iterator[tuple[tuple[str, int
 
 
 class SeriesStore:
-    """The series of all watched groups."""
+    """The time series of all watched groups: lag, members, rates and changes."""
 
     def __init__(self, gap_rule: GapRule = NO_GAPS) -> None:
         self._gap_rule = gap_rule

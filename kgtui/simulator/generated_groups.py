@@ -272,7 +272,8 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # The pattern `Batch` does not fit a share group, because its members receive records as they arrive.
+            # Share groups never get the pattern `Batch`, in which a job reads only at intervals. The members of a share
+            # group acknowledge each record soon after they have received it.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

@@ -93,7 +93,7 @@ def test_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., b
 
 
 def test_health_after_a_short_observation(shows: Callable[..., bool]) -> None:
-    """The verdict is OK. A muted line says how long the group must be observed to detect that it has stopped."""
+    """The verdict is OK. A muted line says how long kgtui must observe the group to notice a stop."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
@@ -228,7 +228,7 @@ def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, 
 
 
 def test_unavailable_key_shows_the_reason(shows: Callable[..., bool]) -> None:
-    """After the key `d` on a Stable group, a notification says what to do first."""
+    """The key `d` (delete) is pressed on a Stable group. A notification says that its members must be stopped first."""
     assert shows(sample_snapshot(), (100, 30), "n", "n", "d")
 
 

@@ -55,7 +55,9 @@ class Lack(Enum):
     """What kind of data is still needed to decide a verdict."""
 
     TIME = "time"
-    """More time is needed. `Undecided.needs` and `has` are seconds without a change of the offset."""
+    """The committed offset must be unchanged for `Undecided.needs` seconds. So far, this has been observed for `has`
+    seconds.
+    """
     COMMITS = "commits"
     """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
     LAG = "lag"

@@ -166,9 +166,9 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Compute the selected groups in slices, and return them by listing, in the form of `snapshot.by_listing`.
+        """Find the groups that match the query, and return their ids by listing, as in `Snapshot.by_listing`.
 
-        The generator yields after each slice of `size` groups.
+        The generator yields after every `size` groups, so that the caller can do other work in between.
 
         Args:
             marked: ids of the groups that the user has marked, for the term `marked:`.

@@ -48,7 +48,7 @@ def test_cluster_comes_from_an_environment_variable_unless_an_option_names_it(co
     assert names == sorted(names, reverse=True)
 
 
-def test_commands_show_groups_and_doctor_print_their_results(company: SimulatorProcess) -> None:
+def test_output_of_the_commands_groups_show_and_doctor(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]

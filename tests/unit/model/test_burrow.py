@@ -80,7 +80,8 @@ def verdict_by_hand(  # noqa: C901 - one rule after the other, as they are writt
             recent_lag_zero = True
     if now - last[1] > last[1] - first[1] and not recent_lag_zero:
         return "STOP"
-    # Rule 3: at the first i with offset[i] < offset[i−1]: if no offset[j≥i] ≥ offset[i−1], the verdict is REWIND.
+    # Rule 3: take the first commit whose offset is lower than the offset before it. If no later commit reaches that
+    # earlier offset again, the verdict is REWIND.
     for i in range(1, len(commits)):
         if commits[i][0] < commits[i - 1][0]:
             recovered = False
