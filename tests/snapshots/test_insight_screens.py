@@ -85,9 +85,9 @@ def test_insights_with_details_of_the_first_finding(snap_compare: Compare) -> No
 
 
 def test_insights_screen_on_80_by_24(snap_compare: Compare) -> None:
-    """The table has no column for the kind of finding.
+    """The table of findings has no column for the kind of finding.
 
-    Below it are only the description and the plot, without the evidence.
+    Below the table are only the description and the plot, without the evidence.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 

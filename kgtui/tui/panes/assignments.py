@@ -294,7 +294,7 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol in one grid cell, which says whether the member owns, must revoke or will get the partition."""
+    """Return the symbol in one grid cell. It says whether the member owns, must revoke or will get the partition."""
     placement = row.placement
     has = member.member_id in placement.owners
     goal = placement.targets

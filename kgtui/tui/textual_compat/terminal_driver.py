@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of a driver that shortens frames, and ignores invalid input and errors of a closed terminal."""
+    """Return a subclass of `driver`. It shortens frames, and ignores invalid input and errors of a closed terminal."""
     # `getincrementaldecoder` is replaced in the module of the driver, because Textual's drivers import it by name.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
@@ -112,7 +112,7 @@ _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
 """Matches one run of cells: its style, its text, the reset, and the newlines and cursor moves before the next run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches the last of several cursor moves. It is absolute, so the newlines and moves before it have no effect."""
+"""Matches the last of several cursor moves. Moves are absolute, so the newlines and moves before it have no effect."""
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
 """SGR codes that are visible even on a blank: underline, reverse, strike, double underline, overline."""

@@ -221,7 +221,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # the screen was removed while the pane was imported
+                    return  # The screen was removed while the pane was imported.
                 self._pane(entry.id)
 
     @property

@@ -92,7 +92,7 @@ def test_members_when_the_coordinator_does_not_respond(snap_compare: Compare) ->
 
 def test_assignments_during_a_rebalance(snap_compare: Compare) -> None:
     """The summary says that 3 of 14 partitions must move. Columns show the owner, status and target of each partition,
-    and the member that it waits for.
+    and the member that delays its move.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 

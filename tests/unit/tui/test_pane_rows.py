@@ -106,7 +106,7 @@ def test_narrow_table_drops_highest_ranked_columns_and_never_cuts_numbers() -> N
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_at_returns_the_column_under_a_terminal_cell() -> None:
+def test_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 

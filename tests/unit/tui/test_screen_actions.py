@@ -29,7 +29,7 @@ def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_action_table_lists_the_sections_one_after_another() -> None:
+def test_actions_of_one_section_follow_each_other_in_the_table() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
