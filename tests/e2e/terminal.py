@@ -186,7 +186,7 @@ class Terminal:
             timeout: maximum time to wait, in seconds.
 
         Raises:
-            AssertionError: the screen was not as expected within this time. The message contains the screen.
+            AssertionError: the screen was not as expected within `timeout`. The message contains the screen.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:

@@ -64,7 +64,7 @@ def test_broker_that_does_not_answer_affects_only_its_own_groups(ui: Ui, cluster
     ui.terminal.wait_until_gone("broker 4: no answer", FAULT_TIMEOUT)
 
 
-def test_slow_broker_does_not_delay_key_presses(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_slow_broker_does_not_delay_the_handling_of_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     cluster_with_faults.control("latency", node=2, seconds=3.0)
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Left")

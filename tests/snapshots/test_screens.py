@@ -106,7 +106,7 @@ def test_main_screen_on_80_by_24_shows_only_the_tree(shows: Callable[..., bool])
 
 
 def test_main_screen_on_60_by_20(shows: Callable[..., bool]) -> None:
-    """The tree has names, counts and lag. The header has only the time on the right, and the footer has fewer keys."""
+    """The tree has names, counts and lag. The header has only the time on the right. The footer has fewer keys."""
     assert shows(sample_snapshot(), (60, 20), "n")
 
 

@@ -81,7 +81,7 @@ def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
 
 
 class LossTolerantTerminal:
-    """A file that writes to the terminal.
+    """A file object for writing to the terminal.
 
     After the first error, such as a lost SSH connection, it discards all text.
     """

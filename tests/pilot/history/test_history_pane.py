@@ -92,7 +92,7 @@ async def test_history_without_plotext_shows_bars_and_the_install_command(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_key_v_changes_the_time_span_of_the_plots_and_key_l_hides_them(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)

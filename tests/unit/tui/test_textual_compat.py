@@ -295,7 +295,7 @@ async def test_scroll_bar_of_a_line_view_is_running_and_causes_no_relayout() -> 
         assert scroll_bar.is_running, "App._start_widget no longer starts widgets"
 
 
-# Test of the maximum width of a plot
+# Test that plotext limits the width of a plot
 
 
 def width_of(plot: Plot) -> int:
