@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,8 +36,6 @@ TOPICS_PER_REQUEST = 500
 
 DOCUMENTED_FROM = 3
 """First version of DescribeConfigs whose response contains the type and the documentation of each config."""
-
-TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN = 29, 31
 
 _SOURCES = {
     0: "UNKNOWN",
@@ -142,9 +139,7 @@ async def read_configs(
         if code == INVALID_REQUEST and group:
             failed.append(not_supported("reading group configs", broker=node, group=group))
         elif code:
-            failed.append(
-                fault_of_code(code, message=result["ErrorMessage"], broker=node, group=group, asked="read configs")
-            )
+            failed.append(_config_fault(result, node, "read configs", group=group))
         else:
             rows[group] = tuple(sorted(map(_config, result["Configs"]), key=lambda config: config.name))
     return Answer(rows, tuple(failed), Coverage(groups=(len(rows), len(groups))))
@@ -173,7 +168,8 @@ async def read_retention(
     for result in reply.value["Results"]:
         kind, name, values = result["ResourceType"], result["ResourceName"], _values(result["Configs"])
         if result["ErrorCode"]:
-            faults.append(_config_fault(result, node))
+            what = "topic" if kind == TOPIC_RESOURCE else "broker"
+            faults.append(_config_fault(result, node, f"read configs of {what} {name}"))
         elif kind == BROKER_RESOURCE:
             minutes = values.get(OFFSETS_MINUTES)
             offsets = None if minutes is None else minutes * 60.0
@@ -182,16 +178,10 @@ async def read_retention(
     return Answer(Retention(seconds_by_topic, offsets), tuple(faults))
 
 
-def _config_fault(result: dict[str, Any], node: int) -> Fault:
+def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str | None = None) -> Fault:
     """Return the fault for configs that could not be read. The advice in the fault names the missing permission."""
-    of_topic = result["ResourceType"] == TOPIC_RESOURCE
-    what = f"{'topic' if of_topic else 'broker'} {result['ResourceName']}"
-    fault = fault_of_code(
-        result["ErrorCode"], message=result["ErrorMessage"], broker=node, asked=f"read configs of {what}"
-    )
-    if fault.code not in (TOPIC_FORBIDDEN, CLUSTER_FORBIDDEN):
-        return fault
-    return replace(fault, advice=f"grant DESCRIBE_CONFIGS on the {'topic' if of_topic else 'cluster'} to this user")
+    code, message = result["ErrorCode"], result["ErrorMessage"]
+    return fault_of_code(code, message=message, broker=node, group=group, asked=asked, operation="DESCRIBE_CONFIGS")
 
 
 def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:

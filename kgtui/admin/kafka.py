@@ -275,7 +275,13 @@ class KafkaGroupAdmin:
         names = list(dict.fromkeys(groups))
         send = partial(_send_delete, self._pool)
         answer = await self._router.run(
-            names, send, deadline=Deadline(timeout), size=DESCRIBE_BATCH, asked="delete", repeat=False
+            names,
+            send,
+            deadline=Deadline(timeout),
+            size=DESCRIBE_BATCH,
+            asked="delete",
+            operation="DELETE",
+            repeat=False,
         )
         faults = {fault.group: fault for fault in answer.faults}
         return tuple(Outcome(group) if group in answer.rows else _failed(group, faults.get(group)) for group in names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kgtui.errors import (
@@ -22,6 +22,11 @@ from kgtui.errors import (
     UnreachableError,
 )
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
+from kgtui.model.error_numbers import (
+    CLUSTER_AUTHORIZATION_FAILED,
+    GROUP_AUTHORIZATION_FAILED,
+    TOPIC_AUTHORIZATION_FAILED,
+)
 from kgtui.protocol.error_codes import Reaction, lookup
 
 if TYPE_CHECKING:
@@ -31,20 +36,42 @@ if TYPE_CHECKING:
     from kgtui.client.pool import Pool
 
 
+_RESOURCES = {
+    TOPIC_AUTHORIZATION_FAILED: "topic",
+    GROUP_AUTHORIZATION_FAILED: "group",
+    CLUSTER_AUTHORIZATION_FAILED: "cluster",
+}
+"""Error code for a missing permission → the resource on which the permission is missing."""
+
+
 def fault_of_code(
-    code: int, *, message: str | None = None, broker: int | None = None, group: str | None = None, asked: str = ""
+    code: int,
+    *,
+    message: str | None = None,
+    broker: int | None = None,
+    group: str | None = None,
+    asked: str = "",
+    operation: str = "",
 ) -> Fault:
     """Return the fault for one of Kafka's error codes.
 
     Args:
         message: the broker's message; by default Kafka's text for the code.
         asked: what was requested, such as `describe`. The message of the fault begins with it.
+        operation: the ACL operation that the request needs, such as `DESCRIBE`. The advice of the fault names it if the
+            permission is missing.
     """
     error = lookup(code)
     text = message or error.message
     if asked:
         text = f"{asked}: {text}"
-    return Fault(error.name, text, code, broker, group, error.advice)
+    return Fault(error.name, text, code, broker, group, _advice(code, operation) or error.advice)
+
+
+def _advice(code: int | None, operation: str) -> str:
+    """Return which permission to grant after a request that needs `operation`; `` if no permission is missing."""
+    resource = _RESOURCES.get(code) if code is not None else None
+    return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
 
 def not_supported(what: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
@@ -129,6 +156,7 @@ class Router:
         deadline: Deadline,
         size: int,
         asked: str,
+        operation: str = "DESCRIBE",
         repeat: bool = True,
     ) -> Answer[dict[str, T]]:
         """Send batches of groups to their coordinators until each group has a result or a fault.
@@ -137,6 +165,7 @@ class Router:
             send: sends one batch to one broker.
             size: maximum number of groups in a batch.
             asked: what is requested, such as `describe`; messages of faults begin with it.
+            operation: the ACL operation that the request needs. Faults name it if the permission is missing.
             repeat: False for requests that must be executed at most once. If the response is lost, the request is not
                 repeated, and the result is a fault. The request is still repeated after an error code which proves that
                 the broker did not execute it, such as NOT_COORDINATOR.
@@ -145,7 +174,7 @@ class Router:
         todo = _Pending(ids)
         pause = FIRST_PAUSE
         while todo.groups:
-            await self._round(todo, send, deadline, size, asked, repeat)
+            await self._round(todo, send, deadline, size, asked, operation, repeat)
             todo.groups = list(todo.again)
             if not todo.groups:
                 break
@@ -166,6 +195,7 @@ class Router:
         deadline: Deadline,
         size: int,
         asked: str,
+        operation: str,
         repeat: bool,
     ) -> None:
         """Send one round of requests, which contains every pending group once, and store the results in `todo`."""
@@ -181,7 +211,8 @@ class Router:
             todo.faults |= {group: fault_of(unreachable, group=group) for group in todo.groups}
             return
         for group, error in found.errors.items():
-            todo.faults[group] = fault_of(error, group=group)
+            fault = fault_of(error, group=group)
+            todo.faults[group] = replace(fault, advice=_advice(fault.code, operation) or fault.advice)
         by_node: dict[int, list[str]] = defaultdict(list)
         for group, node in found.nodes.items():
             by_node[node].append(group)
@@ -195,9 +226,8 @@ class Router:
             todo.rows.update(result.rows)
             todo.faults.update(result.faults)
             for group, (code, message) in result.codes.items():
-                self._sort_code(
-                    todo, group, code, fault_of_code(code, message=message, broker=node, group=group, asked=asked)
-                )
+                fault = fault_of_code(code, message=message, broker=node, group=group, asked=asked, operation=operation)
+                self._sort_code(todo, group, code, fault)
             unanswered = result.without_result(names)
             if result.error is not None:
                 self._sort_error(todo, node, unanswered, result.error, repeat)

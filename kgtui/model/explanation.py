@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,8 @@ _FAULTS: dict[str, _Text] = {
     # Explanations of Kafka errors about logins and missing permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
-        "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
+        "the ACLs on the group: DESCRIBE allows reading the group and its offsets, DESCRIBE_CONFIGS reading its "
+        "configs, and DELETE deleting the group",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
     "TOPIC_AUTHORIZATION_FAILED": _Text(
@@ -226,6 +228,10 @@ _LOST = _Text(
 )
 
 
+_GRANT = re.compile(r"grant ([A-Z_]+) on the ")
+"""Matches the advice of a fault that names the missing ACL operation. Recordings store the advice of a fault too."""
+
+
 def reason_text(reason: str) -> str:
     """Return the `reason` of a `PartitionLag` as text for people.
 
@@ -239,7 +245,9 @@ def explain_fault(fault: Fault) -> Explanation:
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
-    advice = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (first, text.advice) if part)
+    granted = _GRANT.match(fault.advice)
+    general = text.advice.replace("DESCRIBE", granted[1]) if granted else text.advice
+    advice = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (first, general) if part)
     return Explanation(title, fault.message, text.meaning, text.check, advice)
 
 

@@ -66,7 +66,7 @@ _ADVICE = {
     16: "the group has just moved to another coordinator; try again in a moment",
     24: "use a group id that is not empty",
     29: "grant DESCRIBE on the topic to this user",
-    30: "grant READ or DESCRIBE on the group to this user, or DELETE if the group is to be deleted",
+    30: "grant DESCRIBE on the group to this user",
     31: "grant DESCRIBE on the cluster to this user",
     33: "set sasl.mechanism to one that the listener has enabled",
     34: "this listener requires SASL authentication; set security.protocol to SASL_SSL or SASL_PLAINTEXT",

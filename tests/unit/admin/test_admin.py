@@ -10,7 +10,7 @@ import pytest
 from kgtui.admin import kafka
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Lane
-from kgtui.errors import ConnectError, DeadlineError, UnreachableError
+from kgtui.errors import BrokerError, ConnectError, DeadlineError, UnreachableError
 from kgtui.model.cluster import Retention
 from tests.unit.admin.fake_pool import FakePool
 
@@ -210,4 +210,17 @@ async def test_unsupported_and_forbidden_group_configs_cause_different_faults() 
         ("forbidden", "GROUP_AUTHORIZATION_FAILED", FORBIDDEN),
         ("", "INVALID_REQUEST", NOT_KNOWN),
     ]
+    assert answered.faults[1].advice == "grant DESCRIBE_CONFIGS on the group to this user"
     assert answered.rows == {"fine": ()}
+
+
+@pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
+async def test_a_forbidden_delete_names_the_operation_delete(lookup: bool) -> None:
+    pool = FakePool(answers={
+        "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
+    })  # fmt: skip
+    if lookup:
+        pool.coordinators["g"] = BrokerError("no", code=FORBIDDEN, name="GROUP_AUTHORIZATION_FAILED", advice="read it")
+    (outcome,) = await KafkaGroupAdmin(pool).delete_groups(["g"])
+    assert outcome.fault is not None
+    assert outcome.fault.advice == "grant DELETE on the group to this user"

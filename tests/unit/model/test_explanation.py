@@ -35,6 +35,13 @@ def test_explanation_of_a_forbidden_group_names_the_acl_and_the_command() -> Non
     assert "kafka-acls.sh" in found.advice
 
 
+def test_explanation_names_the_operation_that_the_request_needs() -> None:
+    fault = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, advice="grant DESCRIBE_CONFIGS on the group to this user")
+    found = explanation.explain_fault(fault)
+    assert found.advice.startswith("Grant DESCRIBE_CONFIGS on the group to this user. ")
+    assert "--operation DESCRIBE_CONFIGS --group" in found.advice
+
+
 def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
     found = explanation.explain_fault(Fault("UNKNOWN_999", "strange", 999))
     assert (found.title, found.message) == ("UNKNOWN_999 (999)", "strange")
