@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import ListingDelta
 from kgtui.errors import ClientError
+from kgtui.model.access import FULL_ACCESS, Access
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Broker, ClusterInfo, Retention
 from kgtui.model.group import GroupConfig, GroupDescription, Listing
@@ -44,6 +45,7 @@ class ScriptedAdmin:
         bounds: (topic, partition) → log start and log end.
         configs: group id → its group configs.
         topic_retention: the retention times that the method `retention` returns.
+        user_access: the permissions that the method `access` returns.
         broken: node id of a broker, or group id → the `Fault` in every result about this broker or group. If the value
             is a `ClientError`, the `Fault` is NO_ANSWER, and polls of the listing feed raise the error.
         delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
@@ -58,6 +60,7 @@ class ScriptedAdmin:
     bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
     configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
     topic_retention: Retention = field(default_factory=Retention)
+    user_access: Access = FULL_ACCESS
     brokers: dict[int, Broker] = field(default_factory=brokers)
     broken: dict[int | str, Fault | ClientError] = field(default_factory=dict)
     delete_outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -188,6 +191,10 @@ class ScriptedAdmin:
         await self._record_call("retention", asked)
         known = {topic: seconds for topic, seconds in self.topic_retention.topics.items() if topic in asked}
         return Answer(Retention(known, self.topic_retention.offsets))
+
+    async def access(self, *, timeout: float = 30.0) -> Access:
+        await self._record_call("access")
+        return self.user_access
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = 30.0) -> tuple[Outcome, ...]:
         asked = list(groups)

@@ -14,6 +14,7 @@ imported on first use, so that a program that needs only the interface does not 
 | `describing` | the describe RPC of each group type |
 | `offsets` | committed offsets, share-partition start offsets, and log start and end offsets |
 | `configs` | configs of groups; retention of topics and of committed offsets |
+| `access` | permissions of the user that decide what brokers leave out of their responses |
 | `decoding` | decodes the describe responses into `GroupDescription` |
 | `routing` | sends requests to the coordinators in batches, and repeats them when groups move to another broker |
 | `deadline` | the time limit of a call |

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from kgtui.model.access import Access
     from kgtui.model.answer import Answer, Outcome
     from kgtui.model.cluster import ClusterInfo, Retention
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
@@ -145,6 +146,16 @@ class GroupAdmin(Protocol):
 
         If the user may not read the configs of a topic, the topic is missing in the result, and the answer contains a
         fault.
+        """
+        ...
+
+    async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
+        """Return the permissions of the user that decide which data brokers leave out of their responses (KIP-430).
+
+        They are read once, with one small request, and then cached.
+
+        Raises:
+            UnreachableError: no broker answered.
         """
         ...
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kgtui.admin.describing import Describer
     from kgtui.admin.offsets import BoundsReader, OffsetReader
     from kgtui.client.pool import ClusterView, Reply
+    from kgtui.model.access import Access
     from kgtui.model.cluster import Retention
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
@@ -73,6 +74,7 @@ class KafkaGroupAdmin:
         self._listings: dict[str, Listing] = {}
         self._unlisted: dict[str, Listing] = {}
         self._router = Router(pool)
+        self._access: Access | None = None
         self._lister = Lister(pool)
 
     # The describer and the readers of offsets and log bounds are created when they are first used, so that a command
@@ -270,6 +272,13 @@ class KafkaGroupAdmin:
         """Return the ids of all brokers, the controller first."""
         view = await self._pool.metadata(timeout=deadline.left())
         return sorted(view.brokers, key=lambda node: node != view.controller)
+
+    async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
+        if self._access is None:
+            from kgtui.admin.access import read_access
+
+            self._access = await read_access(self._pool, Deadline(timeout))
+        return self._access
 
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         names = list(dict.fromkeys(groups))

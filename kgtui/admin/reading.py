@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kgtui.admin.deadline import Deadline
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.model.answer import Answer, Fault, fault_of, why_missing
+from kgtui.model.error_numbers import FORBIDDEN
 from kgtui.model.group_types import SHARE_OFFSET_TYPES
 from kgtui.model.members import partitions_read
 from kgtui.model.offsets import GroupOffsets, summed
@@ -98,7 +99,8 @@ class GroupsRead:
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
 
-        The log bounds include partitions without a committed offset that a member owns.
+        The log bounds include partitions without a committed offset that a member owns. Of these, partitions of topics
+        that the user may not describe are included with their error, because the broker leaves out their offsets.
         """
         share = self.share.get(group)
         if share is not None:
@@ -109,7 +111,7 @@ class GroupsRead:
         bounds = self._bounds((row.topic, row.partition) for row in committed)
         for tp in self._owned(group):
             found = self.bounds.get(tp)
-            if found is not None and not found.error:
+            if found is not None and (not found.error or found.error in FORBIDDEN):
                 bounds[tp] = found
         return GroupOffsets(committed, (), bounds)
 

@@ -32,6 +32,7 @@ only the terminal UI needs.
 | `report` | `kgtui report`: findings and plots as one HTML page |
 | `connecting` | connects to the cluster or opens the recording that the options name |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
+| `visibility` | groups and offsets that brokers may have left out because of missing permissions |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |
 | `printing` | results on stdout; messages and progress on stderr |
 | `log_file` | the log of kgtui, a private file without secrets |

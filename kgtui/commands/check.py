@@ -10,7 +10,9 @@ from kgtui.commands.connecting import as_of, connected, recorded, run_async, tim
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
+from kgtui.commands.visibility import notify_no_visible_group, read_access
 from kgtui.errors import KgtuiError, UsageError
+from kgtui.model.access import HIDDEN
 from kgtui.model.answer import Answer, fault_of
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
@@ -145,6 +147,8 @@ async def check(
     watch = ClusterWatch(admin, groups, schedule, watching, clock)
     if selection.ids:
         await watch.run()
+    if watch.without_offsets and not (await read_access(admin, timeout=timeout)).any_topic:
+        watch.mark_hidden()
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout))
 
 
@@ -206,6 +210,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
     print_result(args.format, check_results.WRITERS, results)
     _notify_limits(results, selected)
     missing = notify_missing(args, _without_health(query), selection.ids, selection.listed)
+    missing |= notify_no_visible_group(args, selection)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)
     complete = results.coverage.complete and not results.faults and not lag_unknown
     return 0 if complete and not results.failed and not missing else 1
@@ -216,13 +221,15 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the verdicts to print, and the health of all groups that match the whole filter.
 
-    Groups whose verdict is OK are only printed with `--all`, or if the filter has a term about health.
+    Groups whose verdict is OK are only printed with `--all`, if the filter has a term about health, or if a broker may
+    have left out their offsets.
     """
     from kgtui.model.answer import Coverage
-    from kgtui.model.health import health_of
+    from kgtui.model.health import health_of, with_hidden_offsets
     from kgtui.output.check_results import CheckResults
 
     health = {group: health_of(history, retention) for group, history in watch.histories.items()}
+    health |= {group: with_hidden_offsets(health[group]) for group in watch.hidden}
     snapshot = _updated(selection.snapshot, health, watch)
     ids = _select_by_health(query, snapshot)
     selected = [health[group] for group in ids]
@@ -231,7 +238,7 @@ def _judge(
     fail_on = FAIL_ON[args.fail_on]
     results = CheckResults(
         snapshot,
-        [group for group in ids if print_all or health[group].status is not Status.OK or not health[group].reads],
+        [group for group in ids if print_all or group in watch.hidden or _is_notable(health[group])],
         _counts(selected),
         any(one.status >= fail_on for one in selected),
         fail_on,
@@ -271,6 +278,11 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     ids = query.select(replace(snapshot, health=read))
     return [group for group in ids if group in snapshot.health]
+
+
+def _is_notable(health: GroupHealth) -> bool:
+    """Return whether a group is printed without `--all`: its verdict is not OK, or it was never read."""
+    return health.status is not Status.OK or not health.reads
 
 
 def _gone(health: GroupHealth) -> bool:
@@ -316,6 +328,8 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}
     for health in selected:
         for one in health.undecided:
+            if one.why == HIDDEN:
+                continue  # a fault of the group already says so
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 SAMPLE = 200
 """Maximum number of groups that are described to find out which operations the user is authorized for."""
 
-CLUSTER_OPERATIONS_VERSION = 10
-"""Last version of the Metadata RPC that reports the authorized operations on the cluster.
-
-KIP-430 added them, and KIP-700 removed them.
-"""
-
 LIMITED_BELOW = {
     "ListGroups": (
         (4, "the list of groups has no states, so each group is described to learn its state"),
@@ -140,12 +134,13 @@ async def _version(admin: KafkaGroupAdmin, node: int, api: Api, deadline: Deadli
 async def _cluster_operations(
     admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline
 ) -> frozenset[str] | None:
+    from kgtui.admin.access import CLUSTER_OPERATIONS_VERSION, FIRST_WITH_OPERATIONS
     from kgtui.admin.decoding import operations
     from kgtui.protocol.messages.cluster import METADATA
 
     for node, versions in sorted(diagnosis.versions.items()):
         version = min(versions.get("Metadata") or 0, CLUSTER_OPERATIONS_VERSION)
-        if version < 8:
+        if version < FIRST_WITH_OPERATIONS:
             continue
         value = {"Topics": [], "AllowAutoTopicCreation": False, "IncludeClusterAuthorizedOperations": True}
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
+from kgtui.model.access import hidden_fault
 from kgtui.model.answer import fault_of
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import DEAD
@@ -73,11 +74,20 @@ class _Watch:
     Attributes:
         histories: group id → results of all reads of the group.
         group_faults: group id → why the last read of the group failed, for each group whose last read failed.
+        without_offsets: ids of the groups for which the last read returned no offsets.
+        hidden: ids of the groups without offsets for which a broker may have left out offsets.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
         self.histories = {group: ReadHistory(watching) for group in groups}
         self.group_faults: dict[str, Fault] = {}
+        self.without_offsets: set[str] = set()
+        self.hidden: set[str] = set()
+
+    def mark_hidden(self) -> None:
+        """Add a fault to each group without offsets, because the user may not describe every topic."""
+        self.hidden = self.without_offsets - self.group_faults.keys()
+        self.group_faults.update((group, hidden_fault(group)) for group in self.hidden)
 
     def _add(
         self,
@@ -100,6 +110,7 @@ class _Watch:
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
+        self.without_offsets.discard(group)
         gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
             history.mark_gone()
@@ -107,6 +118,8 @@ class _Watch:
         history.add(at, description, offsets, fault=fault is not None or description is None or not complete)
         if fault is not None and fault.group is not None:
             self.group_faults[group] = fault
+        if offsets is not None and not offsets.partitions:
+            self.without_offsets.add(group)
 
 
 class ClusterWatch(_Watch):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.selection import Selection, by_listing
 from kgtui.errors import UnreachableError
+from kgtui.model.access import HIDDEN
 from kgtui.model.answer import Coverage, fault_of
 from kgtui.model.query import Query
 from kgtui.monitor.policy import SHOWN_AFTER_LEAVING, watch_timeout
@@ -74,7 +75,8 @@ class ListWatch:
             broker, at = new.snapshot.brokers.get(listing.coordinator), self._time_of(last, group)
             silent = now - at < SHOWN_AFTER_LEAVING if broker is None else broker.fault is not None
             unlisted = silent and group not in new.listed
-            if not unlisted and group not in new.snapshot.group_faults:
+            fault = new.snapshot.group_faults.get(group)
+            if not unlisted and (fault is None or fault.name == HIDDEN):
                 continue
             if unlisted:
                 groups[group] = listing

@@ -45,7 +45,10 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read."""
+    """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read.
+
+    It is also 1 if a broker may have left out all offsets of a listed group, or all groups, because of the ACLs.
+    """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
         from kgtui.monitor.policy import WATCH_INTERVAL
@@ -103,6 +106,10 @@ def _print(
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection)
     missing = notify_missing(args, query, selection.ids, selection.listed)
+    if not selection.listed:
+        from kgtui.commands.visibility import notify_no_visible_group
+
+        missing |= notify_no_visible_group(args, selection)
     return 0 if selection.coverage.complete and not selection.faults and not missing else 1
 
 

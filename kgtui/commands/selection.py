@@ -178,11 +178,12 @@ async def select_groups(
         # Without a filter, return early. This is the most frequent case, and it does not need the slow imports below.
         snapshot, faults = await list_groups(admin, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
+        snapshot = snapshot if snapshot.groups else await _with_access(admin, snapshot, timeout=timeout)
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
     from kgtui.admin.deadline import Deadline
     from kgtui.model.query import Need, Query
 
-    query = query or Query()
+    query, show_lag = query or Query(), lag
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
     snapshot, faults = await list_groups(admin, timeout=deadline.step())
@@ -192,6 +193,10 @@ async def select_groups(
         snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
+    if not listed:
+        snapshot = await _with_access(admin, snapshot, timeout=max(deadline.left(), 1.0))
+    elif show_lag:
+        snapshot = await _find_hidden(admin, snapshot, ids, timeout=max(deadline.left(), 1.0))
     # If the filter needs data of the groups, faults of groups that do not match are reported too, because such a group
     # might match if it could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
@@ -200,6 +205,23 @@ async def select_groups(
         snapshot, ids, _coverage(snapshot, len(ids), sum(1 for group in ids if group in snapshot.group_faults)),
         faults, members, lag, query.searched(snapshot), listed,
     )  # fmt: skip
+
+
+async def _with_access(admin: GroupAdmin, snapshot: Snapshot, *, timeout: float) -> Snapshot:
+    """Return the snapshot with the permissions of the user."""
+    from kgtui.commands.visibility import read_access
+
+    return replace(snapshot, access=await read_access(admin, timeout=timeout))
+
+
+async def _find_hidden(admin: GroupAdmin, snapshot: Snapshot, ids: Sequence[str], *, timeout: float) -> Snapshot:
+    """Return the snapshot with a fault for each of these groups that has no offsets and may have hidden ones."""
+    from kgtui.commands.visibility import with_hidden_faults
+
+    summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
+    read = [group for group in ids if group in summaries and group not in unread]
+    empty = [group for group in read if not summaries[group].partitions]
+    return await with_hidden_faults(admin, snapshot, empty, timeout=timeout) if empty else snapshot
 
 
 async def _enrich(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
 from kgtui.lake.folder import LakeFolder, load_retention
+from kgtui.model.access import FULL_ACCESS
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Retention
 from kgtui.model.group import Listing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from kgtui.history.point_in_time import PointInTime
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.recording_reader import RecordingReader
+    from kgtui.model.access import Access
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
@@ -178,6 +180,10 @@ class ReplayAdmin:
             )
         found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
         return Answer(Retention(found, stored.offsets))
+
+    async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
+        """Return full permissions, because recordings do not contain the permissions of the recorder."""
+        return FULL_ACCESS
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]

@@ -11,6 +11,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
+| `access` | `Access`: which groups and topics the user may see |
 | `snapshot` | `Snapshot`: everything known about the groups of a cluster at one time |
 | `summary` | `Summary`: the values of a group that the background sweep over all groups stores |
 | `member_index` | client ids, hosts and member ids of a group in one searchable string |

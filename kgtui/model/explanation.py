@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import group_types as states
+from kgtui.model.facts import hidden_offsets_fault
 from kgtui.model.offsets import lags
 
 if TYPE_CHECKING:
@@ -84,6 +85,12 @@ _FAULTS: dict[str, _Text] = {
         "Your user does not have permission to see a topic of the group. If the group is not classic, the broker then "
         "withholds all members.",
         "ACL on the topic: DESCRIBE, for consumer and share groups on every subscribed topic",
+        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
+    ),
+    "OFFSETS_MAY_BE_HIDDEN": _Text(
+        "The group has no offsets that you may see. Brokers leave out the offsets in topics that you may not describe, "
+        "and your user may not describe every topic. The group may therefore have hidden offsets.",
+        "ACL on the topics that the group reads: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "CLUSTER_AUTHORIZATION_FAILED": _Text(
@@ -295,13 +302,15 @@ def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    They come from its newest reads, from its summary and from the poll of its coordinator.
+    They come from its newest reads, from its summary and from the poll of its coordinator. If a broker may have left
+    out all offsets of the group, there is a fault that says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)
     broker = snapshot.brokers.get(listing.coordinator) if listing is not None else None
     found = [snapshot.group_faults.get(group), *(reading.fault for reading in readings if reading is not None)]
     found += [summary.fault if summary is not None else None, broker.fault if broker is not None else None]
+    found.append(hidden_offsets_fault(snapshot, group))
     return list(dict.fromkeys(fault for fault in found if fault is not None))
 
 

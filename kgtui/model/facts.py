@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import member_index
+from kgtui.model.access import hidden_fault
 from kgtui.model.group import topics_of
 from kgtui.model.offsets import LagTotal, lags, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
@@ -55,6 +57,32 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
     if summary is None or summary.lag_at is None:
         return None
     return LagTotal(summary.lag, summary.lag_unknown, summary.partitions)
+
+
+def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
+    """Return whether a group of a type with offsets has none, as far as the user may see.
+
+    The result is False if the offsets were not read.
+    """
+    listing = snapshot.groups.get(group)
+    if listing is None or not listing.has_offsets:
+        return False
+    reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
+    if reading is not None:
+        return not reading.value.partitions
+    return summary is not None and summary.lag_at is not None and not summary.partitions
+
+
+def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
+    """Return whether a group has no offsets that the user may see, although it may have hidden ones."""
+    every = snapshot.access is not None and snapshot.access.sees_every_topic
+    return not every and has_no_offsets(snapshot, group)
+
+
+def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
+    """Return the fault of a group without visible offsets, if the user may not describe every topic; otherwise None."""
+    restricted = snapshot.access is not None and not snapshot.access.any_topic
+    return hidden_fault(group) if restricted and has_no_offsets(snapshot, group) else None
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:

@@ -153,6 +153,9 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     error, reason = commit.error, ""
     if commit.error:
         reason = reason_of(commit.error)
+    elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
+        # The broker leaves out the offsets of topics that the user may not describe.
+        error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
     else:
@@ -239,6 +242,8 @@ def summed(
             unknown += 1
         elif commit.offset is not None and found is not None and found.log_end is not None:
             known, some = known + max(found.log_end - commit.offset, 0), True
+        elif found is not None and found.error in FORBIDDEN:
+            unknown += 1
     for row in share:
         count += 1
         if row.lag is not None:
@@ -253,5 +258,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.
-    owned = len(bounds.keys() - set(offsets.partitions))
-    return LagTotal(sums.lag, sums.unknown, sums.partitions + owned)
+    owned = bounds.keys() - set(offsets.partitions)
+    forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
+    return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned))

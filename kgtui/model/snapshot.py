@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
@@ -84,6 +85,8 @@ class Snapshot:
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults that concern the whole cluster.
         swept: number of groups that the background sweep has read at least once.
+        access: the permissions of the user that decide which offsets brokers leave out; None if they were not needed or
+            not read yet.
     """
 
     serial: int
@@ -101,6 +104,7 @@ class Snapshot:
     faults: tuple[Fault, ...] = ()
     swept: int = 0
     health: Mapping[str, GroupHealth] = field(default_factory=dict)
+    access: Access | None = None
 
     @property
     def answering(self) -> int:

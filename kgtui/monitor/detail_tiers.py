@@ -15,6 +15,7 @@ from kgtui.admin.reading import OFFSETS, Logs, read_groups, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.slices import PAUSE
+from kgtui.monitor.access_tier import AccessTier
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.policy import ABANDON_AFTER, KEY_REPEAT_LIMIT, listed_without_members, sweep_order, sweep_rate
 
@@ -361,10 +362,11 @@ class DetailTiers:
         self._health = HealthTier(store, options, timer, changed_in_background, self._retention)
         self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take)
         self._sweep = SweepTier(admin, store, options, timer, changed_in_background)
+        self._access = AccessTier(admin, store, options, timer, changed)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tiers:
-            for tier in (self._view, self._sweep, self._health, self._retention):
+            for tier in (self._view, self._sweep, self._health, self._retention, self._access):
                 tiers.create_task(tier.run())
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.errors import KgtuiError
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import DEAD
-from kgtui.model.health import ReadHistory, Watching, health_steps
+from kgtui.model.health import ReadHistory, Watching, health_steps, with_hidden_offsets
 from kgtui.model.health.values import DEFAULT_WATCHING
 from kgtui.model.slices import Slices
 from kgtui.monitor.policy import RETENTION_MAX_AGE, RETENTION_PAUSE, SCREEN_GAPS, MonitorOptions
@@ -261,6 +261,8 @@ class HealthTier:
         self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         health = await slices.run(health_steps(history, self._retention.known))
+        if self._store.may_hide_offsets(group):
+            health = with_hidden_offsets(health)
         spent = slices.spent
         cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kgtui.admin.base import ListingDelta
+    from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
@@ -59,6 +60,9 @@ class Store:
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
+        self.access: Access | None = None
+        self.without_offsets = asyncio.Event()
+        """Set as soon as a group has no offsets, so that the permissions of the user are needed."""
         self._topics = Topics()
         self._stale: set[str] = {
             "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
@@ -220,6 +224,8 @@ class Store:
             return None
         sums = lag_of_group(offsets) if offsets else None
         topics = [topic for topic, _ in offsets.partitions] if offsets else None
+        if topics is not None and not topics:
+            self.without_offsets.set()
         if offsets is None and not self.groups[group].has_offsets:
             topics = []
         summary = summary_of(
@@ -235,6 +241,17 @@ class Store:
         self.summaries[group] = untrack(summary)
         self._stale.add("summaries")
         return summary
+
+    def set_access(self, access: Access) -> None:
+        """Store the permissions of the user that decide which offsets brokers leave out."""
+        self.access = access
+        self._stale.add("brokers")
+
+    def may_hide_offsets(self, group: str) -> bool:
+        """Return whether the last read of a group found no offsets, and the user may not describe every topic."""
+        reading = self.offsets.get(group)
+        restricted = self.access is not None and not self.access.any_topic
+        return restricted and reading is not None and not reading.value.partitions
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Store the description of a group."""
@@ -328,6 +345,7 @@ class Store:
             cluster=self.cluster,
             faults=self.faults,
             swept=len(self.summaries),
+            access=self.access,
             **self._frozen,
         )
 

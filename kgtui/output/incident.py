@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgtui.model import command_line
+from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.assignment import assignment_of
 from kgtui.model.explanation import faults_of
 from kgtui.model.fields import Missing
@@ -221,7 +222,7 @@ def markdown(found: dict[str, Any]) -> str:
         _section("Faults", _faults_section(found["faults"])),
         _section("Assignment", _assignment_section(found["assignment"])),
         _section("Members", _members_section(group.get("members"))),
-        _section("Partitions", _partitions_section(group.get("partitions"))),
+        _section("Partitions", _partitions_section(group.get("partitions"), found["faults"])),
         _section("Config", _configs_section(group.get("configs"))),
         _section("Groups on the same topics", _neighbors_section(found["neighbours"])),
         _section("Brokers", _brokers_section(found["brokers"])),
@@ -346,7 +347,7 @@ def _cell(field: MemberField, value: Any) -> str:
     return _number(value, marks.NONE if field.missing is Missing.NONE else marks.NO_ANSWER)
 
 
-def _partitions_section(partitions: Sequence[dict[str, Any]] | None) -> str:
+def _partitions_section(partitions: Sequence[dict[str, Any]] | None, faults: Sequence[dict[str, Any]]) -> str:
     if partitions is None:
         return "not read"
     rows = []
@@ -359,7 +360,8 @@ def _partitions_section(partitions: Sequence[dict[str, Any]] | None) -> str:
              _number(one["log_end"]), _number(one["lag"], missing), lost or one["reason"] or "", code(one["member_id"])]
         )  # fmt: skip
     titles = ("topic", "partition", "position", "log start", "log end", "lag", "note", "owner")
-    return _markdown_table(titles, rows) or "no offsets"
+    hidden = any(fault["name"] == HIDDEN for fault in faults)
+    return _markdown_table(titles, rows) or (NONE_VISIBLE if hidden else "no offsets")
 
 
 def _configs_section(configs: Sequence[dict[str, Any]] | None) -> str:

@@ -202,7 +202,8 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern (error 29).
 
-        The patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
+        ACLs then allow the other topics by name, so that names of topics that do not exist are forbidden too. The
+        patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -223,6 +224,11 @@ class Faults:
     def forbids_groups(self) -> bool:
         """Whether `forbid_groups` has set at least one pattern."""
         return bool(self._forbidden_groups)
+
+    @property
+    def forbids_topics(self) -> bool:
+        """Whether `forbid_topics` has set at least one pattern."""
+        return bool(self._forbidden_topics)
 
     # Methods that put error codes into responses, and end all faults
 

@@ -10,6 +10,7 @@ from tests.brokers import kio_client
 from tests.brokers.certificates import Certificates, make_certificates
 from tests.brokers.cluster import Cluster
 from tests.brokers.config import write_properties
+from tests.brokers.kgtui_permissions import PERMISSIONS, Permission
 from tests.brokers.members import KIP_848, Members
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ PASSWORDS = {
     "viewer": "viewer-S3cret!",
     "team": "team-S3cret!",
     "groupsonly": "groupsonly-S3cret!",
+    **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
-"""The password of each principal. `Secure` documents the principals."""
+"""The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
 
 SESSION = 2.0
 """Maximum time between two logins of one connection with SCRAM-SHA-256 or OAUTHBEARER, in seconds (KIP-368)."""
@@ -191,6 +193,15 @@ def _bindings() -> Iterator[AclBinding]:
     yield _allowed("team", ResourceType.TOPIC, team, describe)
     yield _allowed("groupsonly", ResourceType.GROUP, everything, describe)
     yield _allowed("CN=tls-client", ResourceType.GROUP, everything, describe)
+    for principal, permissions in PERMISSIONS.items():
+        for permission in permissions:
+            yield _binding(principal, permission)
+
+
+def _binding(principal: str, permission: Permission) -> AclBinding:
+    kind = {"cluster": ResourceType.BROKER, "group": ResourceType.GROUP, "topic": ResourceType.TOPIC}
+    pattern = (permission.name, ResourcePatternType.LITERAL)
+    return _allowed(principal, kind[permission.resource], pattern, AclOperation[permission.operation])
 
 
 def _allowed(

@@ -22,7 +22,7 @@ imports only other modules of the model.
 
 from __future__ import annotations
 
-from kgtui.model.health.group_health import health_of, health_steps
+from kgtui.model.health.group_health import health_of, health_steps, with_hidden_offsets
 from kgtui.model.health.read_history import ReadHistory
 from kgtui.model.health.values import (
     OBSERVED,
@@ -51,4 +51,5 @@ __all__ = [
     "Watching",
     "health_of",
     "health_steps",
+    "with_hidden_offsets",
 ]

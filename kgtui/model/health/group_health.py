@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kgtui.model.access import HIDDEN
 from kgtui.model.assignment import epochs_behind, subscribed_topics
 from kgtui.model.burrow import PartitionVerdict, Status, roll_up
 from kgtui.model.cluster import Retention
 from kgtui.model.group_types import SHARE_OFFSET_TYPES, TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, drain, loss_to_come, slope, time_lag
-from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, TimeLag
+from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, Lack, TimeLag, Undecided
 from kgtui.model.slices import run_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
     from kgtui.model.health.read_history import ReadHistory, Sample
-    from kgtui.model.health.values import Loss, PartitionHealth, Undecided
+    from kgtui.model.health.values import Loss, PartitionHealth
     from kgtui.model.offsets import PartitionLag, TopicPartition
 
 NOT_KNOWN = Retention()
@@ -34,6 +35,15 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
         retention: how long the cluster keeps records and committed offsets.
     """
     return run_at_once(health_steps(history, retention))
+
+
+def with_hidden_offsets(health: GroupHealth) -> GroupHealth:
+    """Return the health of a group without visible offsets, if a broker may have left out offsets.
+
+    The lag is then unknown, and every worse verdict is possible.
+    """
+    hidden = Undecided(Status.ERR, Lack.LAG, why=HIDDEN)
+    return replace(health, lag=None, undecided=(*health.undecided, hidden))
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:

@@ -74,7 +74,8 @@ class Undecided:
         needs: amount of data that is needed to decide.
         has: amount of data so far.
         partitions: number of partitions for which the verdict is undecided.
-        why: reason for an unknown lag, such as `forbidden` or `no leader`; `` if other data is missing.
+        why: reason for an unknown lag, such as `forbidden` or `no leader`, or `kgtui.model.access.HIDDEN` if a broker
+            may have left out all offsets; `` if other data is missing.
     """
 
     status: Status

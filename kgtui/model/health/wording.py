@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kgtui.model.access import HIDDEN, NONE_VISIBLE
 from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY, SHARE_OFFSET_TYPES
 from kgtui.model.health.values import Lack
@@ -68,6 +69,8 @@ def expiry(empty: EmptyPeriod) -> str:
 
 def missing(undecided: Undecided) -> str:
     """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    if undecided.why == HIDDEN:
+        return f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
     if undecided.lack is Lack.LAG:
         return f"the lag of some partitions is unknown: {undecided.why}"
     name = undecided.status.name

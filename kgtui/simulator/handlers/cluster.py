@@ -41,6 +41,9 @@ FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
 """Bit fields of the authorized operations on a topic and on the cluster, if brokers have no authorizer."""
 
+DESCRIBE_ONLY = 1 << 8
+"""Bit field of the authorized operations on the cluster of a user who may only describe it."""
+
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -107,8 +110,16 @@ def metadata(request: RequestContext) -> dict[str, Any]:
         "Topics": topics,
     }
     if request.fields.get("IncludeClusterAuthorizedOperations"):
-        response["ClusterAuthorizedOperations"] = CLUSTER_OPERATIONS
+        response["ClusterAuthorizedOperations"] = _cluster_operations(request)
     return response
+
+
+def _cluster_operations(request: RequestContext) -> int:
+    """Return the bit field of the authorized operations on the cluster. Without DESCRIBE, brokers report none."""
+    faults = request.faults
+    if faults.cluster_forbidden:
+        return 0
+    return DESCRIBE_ONLY if faults.forbids_groups or faults.forbids_topics else CLUSTER_OPERATIONS
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
@@ -126,6 +137,8 @@ def _requested_topic(request: RequestContext, row: dict[str, Any]) -> dict[str, 
     if request.faults.topic_forbidden(name or ""):
         return {"ErrorCode": TOPIC_AUTHORIZATION_FAILED, "Name": name}
     topic = state.topics.get(name or "")
+    if topic is None and request.faults.forbids_topics:
+        return {"ErrorCode": TOPIC_AUTHORIZATION_FAILED, "Name": name}
     if topic is None:
         valid = name is not None and TOPIC_NAME.fullmatch(name) and name not in (".", "..")
         return {"ErrorCode": UNKNOWN_TOPIC_OR_PARTITION if valid else INVALID_TOPIC_EXCEPTION, "Name": name or ""}

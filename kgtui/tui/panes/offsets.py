@@ -8,6 +8,8 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from kgtui.model.access import NONE_VISIBLE
+from kgtui.model.facts import hidden_offsets_fault, may_hide_offsets
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
 from kgtui.tui.panes.offset_rows import (
@@ -84,7 +86,7 @@ class OffsetsPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        return (snapshot.offsets.get(group), snapshot.details.get(group))
+        return (snapshot.offsets.get(group), snapshot.details.get(group), snapshot.access)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
         reading = snapshot.offsets.get(group)
@@ -117,7 +119,7 @@ class OffsetsPane(Pane):
         )
         self.table.set_sorted(self._order, descending=self._descending)
         self.table.set_rows(shown, columns=self._columns, fresh=fresh)
-        parts = offsets_summary(self._rows) if self._rows else [(Cell("no committed offsets", MUTED),)]
+        parts = offsets_summary(self._rows) if self._rows else [(self._no_offsets(),)]
         if self._lagging or filter_text:
             count = sum(1 for row in shown if row.lag is not None)
             parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))
@@ -125,6 +127,13 @@ class OffsetsPane(Pane):
             parts.append((Cell(f"by {self._order}, {'largest' if self._descending else 'smallest'} first", MUTED),))
         hint = "s sort  l lagging  / filter" if self._rows else ""
         self.query_one(SummaryLine).set_cells(join_with_dots(parts), hint=hint)
+
+    def _no_offsets(self) -> Cell:
+        """Return the text for a group without offsets, which depends on the topics that the user may see."""
+        if self.snapshot is None or self.group is None or not may_hide_offsets(self.snapshot, self.group):
+            return Cell("no committed offsets", MUTED)
+        hidden = hidden_offsets_fault(self.snapshot, self.group) is not None
+        return Cell(NONE_VISIBLE, WARN if hidden else MUTED)
 
     def action_sort(self) -> None:
         """Sort by the next column in the order topic, lag, lead, owner."""

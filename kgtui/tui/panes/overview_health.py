@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.access import NONE_VISIBLE
 from kgtui.model.burrow import Status
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
@@ -280,7 +281,8 @@ def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | 
                 "unread", Cell(f"{text.lag(offset_summary.total.lag, offset_summary.total.unknown)} records")
             )
     else:
-        yield one_line_field("offsets", none_cell(), Cell("  no committed offsets", MUTED))
+        what = NONE_VISIBLE if facts.may_hide_offsets(snapshot, group) else "no committed offsets"
+        yield one_line_field("offsets", none_cell(), Cell(f"  {what}", MUTED))
     reading = snapshot.details.get(group)
     refusal = why_not_delete(group, reading.value) if reading is not None else None
     if refusal is not None:

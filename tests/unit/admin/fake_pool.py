@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kgtui.client.bootstrap import BrokerAddress, ClusterView
 from kgtui.client.client_settings import PLAINTEXT
@@ -19,9 +19,11 @@ from kgtui.client.pool import Pool, Reply
 from kgtui.errors import ClientError, EncodeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from kgtui.protocol.api import Api
+
+T = TypeVar("T")
 
 
 class Sent(NamedTuple):
@@ -107,6 +109,12 @@ class FakePool(Pool):
         except EncodeError as error:
             raise AssertionError(f"no broker could send this response: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
+
+    def live_lane(self, node: int) -> Lane:
+        return Lane.UI
+
+    async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
+        return await ask(self.nodes[0])
 
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         names = list(groups)

@@ -71,6 +71,20 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
+async def test_a_group_whose_offsets_are_hidden_is_not_reported_as_ok(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    company.faults.forbid_topics(["*"])
+    found = await checked(company, capfd, "kind:simple", seconds=10)
+    assert found["groups"]
+    for row in found["groups"]:
+        assert (row["lag"], row["lag_unknown"]) == (None, None)
+        (undecided,) = row["undecided"]
+        assert undecided["text"].startswith("no offsets that you may see")
+    assert found["code"] == 1
+    assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
+
+
 CAUSES = {
     # Healthy groups of every type; the topics of some have a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),

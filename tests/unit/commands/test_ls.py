@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.commands.printing import print_result
-from kgtui.errors import DeadlineError
+from kgtui.errors import DeadlineError, UnreachableError
+from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import ScriptedAdmin, member
@@ -196,6 +197,81 @@ def test_lag_of_a_group_without_permission_is_shown_as_unknown(
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
+
+
+def test_ls_says_that_offsets_may_be_hidden_only_for_listed_groups_without_offsets(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    """The user may not describe every topic. Only the group without offsets may have hidden ones."""
+    admin.add("quiet", "consumer")
+    admin.user_access = Access(frozenset({"DESCRIBE"}), any_topic=False)
+    ran = run("ls", "--lag")
+    assert [line.split()[-1] for line in ran.out.splitlines()[1:]] == ["–", "5", "1500", "7", "?"]
+    assert ran.code == 1
+    assert ran.err == (
+        "kgtui: group quiet: no offsets that you may see; brokers leave out the topics that you may not describe "
+        "[OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)\n"
+    )
+    (row,) = json.loads(run("ls", "--lag", "--format", "json", "quiet").out)["groups"]
+    assert (row["lag"], row["lag_unknown"]) == (None, None)
+    ran = run("ls", "--lag", "idle,pay,queue")
+    assert (ran.code, ran.err) == (0, "")
+    ran = run("ls", "quiet")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_a_group_without_offsets_is_complete_if_the_user_may_describe_any_topic(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.add("quiet", "consumer")
+    admin.user_access = Access(frozenset(), any_topic=True)
+    ran = run("ls", "--lag", "quiet")
+    assert (ran.code, ran.out.splitlines()[1].split()[-1], ran.err) == (0, "–", "")
+
+
+def test_permissions_are_read_only_if_a_listed_group_has_no_offsets(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    run("ls", "--lag")
+    assert "access" not in calls(admin)
+    admin.add("quiet", "consumer")
+    run("ls", "--lag", "quiet")
+    assert "access" in calls(admin)
+
+
+def test_offsets_may_be_hidden_if_the_permissions_cannot_be_read(
+    run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*, timeout: float) -> Access:
+        raise UnreachableError("no broker answered")
+
+    admin.add("quiet", "consumer")
+    monkeypatch.setattr(admin, "access", fails)
+    ran = run("ls", "--lag", "quiet")
+    assert (ran.code, ran.out.splitlines()[1].split()[-1]) == (1, "?")
+
+
+@pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
+def test_a_user_who_may_see_no_group_is_told_so(
+    run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
+) -> None:
+    admin.groups.clear()
+    admin.user_access = Access(frozenset(), any_topic=False)
+    ran = run(*words)
+    assert ran.code == 1
+    assert "kgtui: there is no group that you may see." in ran.err
+    assert "DESCRIBE on the cluster" in ran.err
+    ran = run(*words, "--allow-empty")
+    assert ran.code == 0
+    assert "there is no group that you may see" in ran.err
+
+
+def test_ls_of_a_cluster_without_groups_succeeds_if_the_user_may_see_all(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.groups.clear()
+    ran = run("ls")
+    assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
 def test_lag_is_a_lower_bound_if_some_partitions_are_unknown(

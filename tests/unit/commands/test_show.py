@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.model.access import Access
 from kgtui.model.answer import Fault
+from kgtui.model.offsets import PartitionBounds
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.runs import Completed, runner
 
@@ -64,3 +66,38 @@ def test_show_without_group_is_rejected(run: Callable[..., Completed]) -> None:
     ran = run("show")
     assert ran.code == 2
     assert "GROUP" in ran.err
+
+
+@pytest.mark.parametrize(("any_topic", "exit_code"), [(False, 1), (True, 0)])
+def test_show_says_that_a_group_has_no_visible_offsets(
+    run: Callable[..., Completed], admin: ScriptedAdmin, any_topic: bool, exit_code: int
+) -> None:
+    admin.add("quiet", "consumer")
+    admin.user_access = Access(frozenset({"DESCRIBE"}), any_topic=any_topic)
+    ran = run("show", "quiet")
+    assert (ran.code, "\n  no offsets that you may see\n" in ran.out) == (exit_code, True)
+    assert ("OFFSETS_MAY_BE_HIDDEN" in ran.err) == (not any_topic)
+    assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
+
+
+def test_show_has_no_text_about_permissions_for_a_super_user(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.add("quiet", "consumer")
+    ran = run("show", "quiet")
+    assert (ran.code, ran.err) == (0, "")
+    assert "may see" not in ran.out
+
+
+def test_show_names_a_topic_that_a_member_owns_and_the_user_may_not_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
+    admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
+    ran = run("show", "old")
+    assert ran.code == 1
+    assert "the offsets in topic secret are hidden" in ran.err
+    assert [line.split()[2] for line in ran.out.splitlines() if line.split()[:1] == ["secret"]] == ["x"]
+    (row,) = json.loads(run("show", "old", "--format", "json").out)["groups"]
+    assert [part["reason"] for part in row["partitions"]] == ["forbidden", None]
+    assert (row["lag"], row["lag_unknown"]) == (3, 1)

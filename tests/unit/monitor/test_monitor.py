@@ -11,6 +11,7 @@ import pytest
 
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model import facts
+from kgtui.model.access import Access
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import LagTotal
 from kgtui.monitor import Monitor, MonitorOptions, list_tier
@@ -127,6 +128,20 @@ async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin
     series = monitor.series.get("orders")
     assert series is not None
     assert list(series.lag) == [7.0]
+
+
+async def test_permissions_are_read_once_after_a_group_without_offsets(admin: ScriptedAdmin) -> None:
+    admin.user_access = Access(frozenset(), any_topic=False)
+    async with watching(admin) as monitor:
+        await until(monitor, lambda snapshot: snapshot.swept == len(admin.groups))
+        assert "access" not in dict(admin.calls)
+        admin.add("quiet", "consumer")
+        monitor.set_view("quiet")
+        snapshot = await until(monitor, lambda snapshot: facts.hidden_offsets_fault(snapshot, "quiet") is not None)
+        assert snapshot.access == admin.user_access
+        began = snapshot.summaries["quiet"].at
+        await until(monitor, lambda later: later.summaries["quiet"].at > began)
+    assert [call for call, _ in admin.calls].count("access") == 1
 
 
 async def test_an_empty_group_is_not_described_by_the_sweep(admin: ScriptedAdmin) -> None:

@@ -1,0 +1,56 @@
+"""Read the permissions of the user that decide which groups and topics brokers leave out of their responses."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from kgtui.admin.decoding import operations
+from kgtui.model.access import Access
+from kgtui.model.error_numbers import UNKNOWN_TOPIC_OR_PARTITION
+from kgtui.protocol.messages.cluster import METADATA
+
+if TYPE_CHECKING:
+    from kgtui.admin.deadline import Deadline
+    from kgtui.client.pool import Pool, Reply
+
+CLUSTER_OPERATIONS_VERSION = 10
+"""Last version of the Metadata RPC that reports the authorized operations on the cluster.
+
+KIP-430 added them, and KIP-700 removed them.
+"""
+
+FIRST_WITH_OPERATIONS = 8
+"""First version of the Metadata RPC that reports the authorized operations on the cluster."""
+
+
+async def read_access(pool: Pool, deadline: Deadline) -> Access:
+    """Read the permissions with one small request to any broker.
+
+    No RPC reports whether a user may describe every topic. The request therefore contains the name of a topic that does
+    not exist and that no ACL names, because it begins with random characters. For this topic, a broker responds with
+    UNKNOWN_TOPIC_OR_PARTITION if the user may describe topics with any name, and otherwise with
+    TOPIC_AUTHORIZATION_FAILED. The request never creates the topic.
+
+    Raises:
+        UnreachableError: no broker answered.
+    """
+    await pool.metadata(timeout=deadline.left())
+    topic = f"{uuid4().hex}-kgtui-permission-check"
+    return await pool.ask_any(partial(_read, pool, topic, deadline), timeout=deadline.left())
+
+
+async def _read(pool: Pool, topic: str, deadline: Deadline, node: int) -> Access:
+    lane = pool.live_lane(node)
+    version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), CLUSTER_OPERATIONS_VERSION)
+    with_operations = version >= FIRST_WITH_OPERATIONS
+    request: dict[str, Any] = {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False}
+    if with_operations:
+        request["IncludeClusterAuthorizedOperations"] = True
+    reply: Reply[dict[str, Any]] = await pool.call(
+        node, METADATA, request, timeout=deadline.left(), lane=lane, version=version
+    )
+    # Any other error code does not prove that the user may describe the topic.
+    any_topic = [row["ErrorCode"] for row in reply.value["Topics"]] == [UNKNOWN_TOPIC_OR_PARTITION]
+    return Access(operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None, any_topic)

@@ -1,0 +1,100 @@
+"""What kgtui's user may see on a cluster, and the fault of groups whose offsets a broker may have left out.
+
+Brokers leave out groups and topics that a user may not describe, without an error. An empty response therefore proves
+that nothing exists only if the user may describe everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.model.answer import Fault
+from kgtui.model.error_numbers import FORBIDDEN, TOPIC_AUTHORIZATION_FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kgtui.model.offsets import GroupOffsets
+
+CLUSTER_OPERATIONS = frozenset(
+    {"CREATE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"}
+)
+"""Every ACL operation on the cluster. A broker without an authorizer reports all of them, also to a super user."""
+
+HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
+"""Name of the fault of a group without visible offsets, if a broker may have left out offsets."""
+
+NONE_VISIBLE = "no offsets that you may see"
+"""Text for a group without visible offsets, if a broker may have left out offsets."""
+
+NO_VISIBLE_GROUP = (
+    "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
+    "ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on these groups"
+)
+"""Message for a user who sees no group and may not describe the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The permissions of kgtui's user that decide which data brokers leave out of their responses without an error.
+
+    By default, the user may see nothing.
+
+    Attributes:
+        cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
+            None if the broker does not report them.
+        any_topic: whether the user may describe a topic whose name no ACL contains. ACLs that allow this allow it for
+            every topic, except for topics with an ACL that denies it.
+    """
+
+    cluster_operations: frozenset[str] | None = None
+    any_topic: bool = False
+
+    @property
+    def lists_every_group(self) -> bool:
+        """Whether brokers list every group to the user, because the user may describe the cluster."""
+        return "DESCRIBE" in (self.cluster_operations or ())
+
+    @property
+    def sees_every_topic(self) -> bool:
+        """Whether no topic is hidden, because this is a super user or the cluster has no authorizer.
+
+        A user who may perform every operation on the cluster and describe any topic is assumed to be a super user.
+        """
+        return self.any_topic and (self.cluster_operations or frozenset()) >= CLUSTER_OPERATIONS
+
+
+FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
+"""The permissions of a super user, and of every user of a cluster without an authorizer."""
+
+
+def hidden_fault(group: str) -> Fault:
+    """Return the fault of a group without visible offsets, if the user may not describe every topic."""
+    message = f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
+    return Fault(HIDDEN, message, group=group, advice="grant DESCRIBE on the topics of the group to this user")
+
+
+def forbidden_topics(offsets: GroupOffsets) -> list[str]:
+    """Return the topics that members own although the user may not describe them, sorted.
+
+    The broker leaves out the offsets of the group in these topics.
+    """
+    bounds = offsets.bounds or {}
+    return sorted({tp[0] for tp in bounds.keys() - set(offsets.partitions) if bounds[tp].error in FORBIDDEN})
+
+
+def forbidden_topic_fault(group: str, topics: Sequence[str]) -> Fault:
+    """Return the fault of a group with members on topics that the user may not describe.
+
+    Args:
+        topics: at least one topic.
+    """
+    more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
+    return Fault(
+        "TOPIC_AUTHORIZATION_FAILED",
+        f"the offsets in topic {topics[0]}{more} are hidden, because you may not describe the topic",
+        TOPIC_AUTHORIZATION_FAILED,
+        group=group,
+        advice="grant DESCRIBE on the topic to this user",
+    )

@@ -1,0 +1,202 @@
+"""The README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
+
+Each line is tested with a principal who has only the permissions of this line, and with principals who lack one of
+them and have all others of the table.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.kafka import KafkaGroupAdmin, connect
+from kgtui.cli import main
+from kgtui.config import read_properties
+from tests.brokers.group_actions import delete_groups
+from tests.brokers.kgtui_permissions import (
+    CLUSTER_CONFIGS,
+    DELETE,
+    DELETED_GROUP,
+    GROUP,
+    GROUP_CONFIGS,
+    LINES,
+    LIST_ALL,
+    LIST_ONE,
+    SEE_ANY_TOPIC,
+    SEE_TOPIC,
+    TOPIC,
+    TOPIC_CONFIGS,
+    only,
+    without,
+)
+from tests.brokers.members import CLASSIC, Members
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from kgtui.model.answer import Answer
+    from tests.brokers.kgtui_permissions import Permission
+    from tests.brokers.secure import Secure
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def _problem(answer: Answer[object], *, found: bool) -> str:
+    """Return the advice of the first fault of an answer. Without a fault, the result is `` or `missing`."""
+    return answer.faults[0].advice if answer.faults else "" if found else "missing"
+
+
+async def _list_one(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.list_groups()
+    return _problem(answer, found=GROUP in answer.rows)
+
+
+async def _list_all(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.list_groups()
+    complete = {GROUP, "team-b-app"} <= answer.rows.keys()
+    assert (await admin.access()).lists_every_group == complete
+    return _problem(answer, found=complete)
+
+
+async def _members(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.describe_groups([GROUP])
+    return _problem(answer, found=bool(answer.rows and answer.rows[GROUP].members))
+
+
+async def _offsets(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.committed_offsets([GROUP])
+    return _problem(answer, found=bool(answer.rows.get(GROUP)))
+
+
+async def _any_topic(admin: KafkaGroupAdmin) -> str:
+    return "" if (await admin.access()).any_topic else "missing"
+
+
+async def _lag(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.partition_bounds([(TOPIC, 0)])
+    return _problem(answer, found=answer.rows[TOPIC, 0].log_end is not None)
+
+
+async def _configs(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.group_configs([GROUP])
+    return _problem(answer, found=bool(answer.rows))
+
+
+async def _expiry(admin: KafkaGroupAdmin) -> str:
+    answer = await admin.retention([TOPIC])
+    return _problem(answer, found=TOPIC in answer.rows.topics and answer.rows.offsets is not None)
+
+
+async def _delete(admin: KafkaGroupAdmin) -> str:
+    (outcome,) = await admin.delete_groups([DELETED_GROUP])
+    return outcome.fault.advice if outcome.fault is not None else ""
+
+
+ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
+    zip(LINES, (_list_one, _list_all, _members, _offsets, _any_topic, _lag, _configs, _expiry, _delete), strict=True)
+)
+"""First cell of a line of the table → function that returns why the line is not possible, or `` if it is possible."""
+
+MISSING = [
+    ("list a group", LIST_ONE, "missing"),
+    ("list every group", LIST_ALL, "missing"),
+    ("see members", LIST_ONE, "grant DESCRIBE on the group to this user"),
+    ("see members", SEE_TOPIC, "grant DESCRIBE on the topic to this user"),
+    ("see offsets", LIST_ONE, "grant DESCRIBE on the group to this user"),
+    ("see offsets", SEE_TOPIC, "missing"),
+    ("be sure that no offsets are hidden", SEE_ANY_TOPIC, "missing"),
+    ("see log ends and lag", SEE_TOPIC, "missing"),
+    ("see configs", GROUP_CONFIGS, "grant DESCRIBE_CONFIGS on the group to this user"),
+    ("see when data or offsets will expire", TOPIC_CONFIGS, "grant DESCRIBE_CONFIGS on the topic to this user"),
+    ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
+    ("delete", DELETE, "grant DELETE on the group to this user"),
+]
+"""Line, missing permission, and the advice that names it; `missing` if the broker leaves out data without an error."""
+
+
+@asynccontextmanager
+async def _as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGroupAdmin]:
+    async with connect([secure.sasl], read_properties(secure.command_config(principal))) as admin:
+        yield admin
+
+
+def test_every_line_of_the_readme_table_is_tested() -> None:
+    table = README.read_text().split("| to | you need", 1)[1].split("\n\n", 1)[0]
+    lines = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert lines == list(LINES)
+    assert {(line, one) for line, one, _ in MISSING} == {(line, one) for line in LINES for one in LINES[line]}
+
+
+@pytest.mark.parametrize("line", LINES)
+async def test_the_permissions_of_a_line_are_sufficient(secure_broker: Secure, line: str) -> None:
+    if line == "delete":
+        secure_broker.cluster.commit(DELETED_GROUP, {(TOPIC, 0): 1})
+    async with _as_principal(secure_broker, only(line)) as admin:
+        assert await ACTIONS[line](admin) == ""
+
+
+@pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
+async def test_each_permission_of_a_line_is_necessary(
+    secure_broker: Secure, line: str, permission: Permission, advice: str
+) -> None:
+    async with _as_principal(secure_broker, without(permission)) as admin:
+        assert await ACTIONS[line](admin) == advice
+
+
+def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run a command as a principal. Return the exit code, stdout and stderr."""
+    capfd.readouterr()
+    config = str(secure.command_config(principal))
+    code = main([*words, "--bootstrap-server", secure.sasl, "--command-config", config])
+    return code, *capfd.readouterr()
+
+
+def test_commands_say_that_offsets_may_be_hidden(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+    """The principal may describe the group `team-b-app`, but not its topic `team-b-events`."""
+    code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
+    assert (code, out.split()[-1]) == (1, "?")
+    assert "no offsets that you may see" in err
+    assert "grant DESCRIBE on the topics of the group to this user" in err
+    code, out, _ = _kgtui(secure_broker, "groupsonly", capfd, "show", "team-b-app")
+    assert code == 1
+    assert "no offsets that you may see" in out
+    check = ("check", "--for", "1s", "--interval", "1s", "--group", "team-b-app")
+    code, out, _ = _kgtui(secure_broker, "groupsonly", capfd, *check)
+    assert code == 1
+    assert "no offsets that you may see" in out
+
+
+def test_groups_with_visible_offsets_are_complete(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _kgtui(secure_broker, "team", capfd, "ls", "--lag", "--group", "team-a-app")
+    assert (code, out.split()[-1], err) == (0, "6", "")
+
+
+def test_a_group_without_commits_is_complete_for_users_who_may_describe_all_topics(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The group has a member, and its member reveals to `groupsonly` that a forbidden topic is read."""
+    members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
+    try:
+        members.wait_until_assigned()
+        words = ("ls", "--lag", "--group", "permission-no-commit")
+        for principal, exit_code, lag in (("admin", 0, "–"), ("viewer", 0, "–"), ("groupsonly", 1, "?")):
+            code, out, _ = _kgtui(secure_broker, principal, capfd, *words)
+            assert (principal, code, out.split()[-1]) == (principal, exit_code, lag)
+        code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "show", "permission-no-commit")
+        assert code == 1
+        assert f"the offsets in topic {TOPIC} are hidden" in err
+        assert _kgtui(secure_broker, "admin", capfd, "show", "permission-no-commit")[0] == 0
+    finally:
+        members.leave()
+        delete_groups(secure_broker.cluster, "permission-no-commit")
+
+
+def test_ls_says_that_a_user_may_see_no_group(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+    code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
+    assert code == 1
+    assert "there is no group that you may see" in err
+    assert "DESCRIBE on the cluster" in err
+    assert _kgtui(secure_broker, "nobody", capfd, "ls", "--allow-empty")[0] == 0

@@ -1,0 +1,102 @@
+"""Tests of reading the permissions that decide which groups and topics brokers leave out of their responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin.kafka import KafkaGroupAdmin, connect
+from kgtui.errors import UnreachableError
+from kgtui.model.access import CLUSTER_OPERATIONS, FULL_ACCESS, Access
+from kgtui.simulator import Simulator
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.admin.fake_pool import Sent
+
+NO_TOPIC, FORBIDDEN, NO_LEADER = 3, 29, 5
+EVERY_OPERATION, DESCRIBE = 8096, 256
+
+
+def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
+    """Return a function that responds to Metadata with an error code for the topic, and with the operations."""
+
+    def answer(sent: Sent) -> dict[str, Any]:
+        (topic,) = sent.fields["Topics"]
+        return {
+            "Topics": [{"ErrorCode": code, "Name": topic["Name"], "Partitions": []}],
+            "ClusterAuthorizedOperations": operations,
+        }
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("code", "operations", "every_group", "any_topic", "every_topic"),
+    [
+        (NO_TOPIC, EVERY_OPERATION, True, True, True),
+        (NO_TOPIC, DESCRIBE, True, True, False),
+        (FORBIDDEN, EVERY_OPERATION, True, False, False),
+        (FORBIDDEN, 0, False, False, False),
+        (NO_LEADER, EVERY_OPERATION, True, False, False),
+        (NO_TOPIC, -(2**31), False, True, False),
+    ],
+    ids=["super user", "any topic", "no topic", "nothing", "other error", "operations not reported"],
+)
+async def test_access_follows_from_the_operations_and_the_error_code_of_the_topic(
+    code: int, operations: int, every_group: bool, any_topic: bool, every_topic: bool
+) -> None:
+    pool = FakePool(answers={"Metadata": metadata(code, operations)})
+    access = await KafkaGroupAdmin(pool).access()
+    assert (access.lists_every_group, access.any_topic, access.sees_every_topic) == (
+        every_group, any_topic, every_topic
+    )  # fmt: skip
+
+
+async def test_access_is_read_once_with_one_request_that_creates_no_topic() -> None:
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
+    admin = KafkaGroupAdmin(pool)
+    assert [await admin.access(), await admin.access()] == [FULL_ACCESS] * 2
+    (sent,) = pool.sent
+    assert sent.version == 10
+    assert sent.fields["AllowAutoTopicCreation"] is False
+
+
+async def test_every_connection_uses_another_random_topic_name() -> None:
+    names = set()
+    for _ in range(3):
+        pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
+        await KafkaGroupAdmin(pool).access()
+        names.add(pool.sent[0].fields["Topics"][0]["Name"])
+    assert len(names) == 3
+
+
+async def test_a_failed_read_of_access_is_not_cached() -> None:
+    pool = FakePool(answers={"Metadata": lambda _: UnreachableError("no broker answered")})
+    admin = KafkaGroupAdmin(pool)
+    with pytest.raises(UnreachableError):
+        await admin.access()
+    pool.answers["Metadata"] = metadata(NO_TOPIC, EVERY_OPERATION)
+    assert await admin.access() == FULL_ACCESS
+
+
+@pytest.mark.parametrize("release", ["2.4", "3.9", "4.3"])
+async def test_the_simulator_reports_access_as_a_broker_does(release: str) -> None:
+    async with Simulator(kafka_version=release) as cluster:
+
+        async def access() -> Access:
+            async with connect(cluster.bootstrap.split(",")) as admin:
+                return await admin.access()
+
+        assert await access() == FULL_ACCESS
+        cluster.faults.forbid_topics(["payments.*"])
+        assert await access() == Access(frozenset({"DESCRIBE"}), any_topic=False)
+        cluster.faults.forbid_topics([])
+        cluster.faults.forbid_groups(["payments.*"])
+        assert await access() == Access(frozenset({"DESCRIBE"}), any_topic=True)
+        cluster.faults.forbid_cluster()
+        assert await access() == Access(frozenset(), any_topic=True)
+        assert len(CLUSTER_OPERATIONS) == 7
