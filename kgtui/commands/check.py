@@ -55,8 +55,9 @@ OK? means OK, but the watch was too short to rule out a worse verdict; the line 
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the part of the recording of length --for that ends at --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, or no group matches;
-2 wrong usage; 3 no broker could be reached. --timeout limits the first read and each further read, not the watch."""
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read or may be hidden because
+of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached. --timeout limits the first
+read and each further read, not the watch."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -210,7 +211,7 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
     print_result(args.format, check_results.WRITERS, results)
     _notify_limits(results, selected)
     missing = notify_missing(args, _without_health(query), selection.ids, selection.listed)
-    missing |= notify_no_visible_group(args, selection)
+    missing |= notify_no_visible_group(args, selection.snapshot, selection.listed)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)
     complete = results.coverage.complete and not results.faults and not lag_unknown
     return 0 if complete and not results.failed and not missing else 1

@@ -109,7 +109,7 @@ def _print(
     if not selection.listed:
         from kgtui.commands.visibility import notify_no_visible_group
 
-        missing |= notify_no_visible_group(args, selection)
+        missing |= notify_no_visible_group(args, selection.snapshot, selection.listed)
     return 0 if selection.coverage.complete and not selection.faults and not missing else 1
 
 

@@ -12,10 +12,9 @@ from kgtui.model.access import NO_VISIBLE_GROUP, Access, hidden_fault
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.commands.selection import Selection
     from kgtui.model.snapshot import Snapshot
 
 
@@ -46,15 +45,17 @@ async def with_hidden_faults(
     return replace(snapshot, access=access, group_faults={**snapshot.group_faults, **faults})
 
 
-def notify_no_visible_group(args: argparse.Namespace, selection: Selection) -> bool:
+def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
     """Print a message if no group is listed although the cluster may have groups that the user may not describe.
+
+    Args:
+        listed: ids of all groups that the brokers listed.
 
     Returns:
         True if the exit code has to be 1, because `--allow-empty` is not given.
     """
-    answered, brokers = selection.coverage.brokers
-    access = selection.snapshot.access
-    if selection.listed or answered < brokers or access is None or access.lists_every_group:
+    access = snapshot.access
+    if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:
         return False
     notify(NO_VISIBLE_GROUP)
     return not args.allow_empty

@@ -77,8 +77,7 @@ _FAULTS: dict[str, _Text] = {
     # Explanations of Kafka errors about logins and missing permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
-        "the ACLs on the group: DESCRIBE allows reading the group and its offsets, DESCRIBE_CONFIGS reading its "
-        "configs, and DELETE deleting the group",
+        "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
     "TOPIC_AUTHORIZATION_FAILED": _Text(
@@ -235,7 +234,7 @@ _LOST = _Text(
 )
 
 
-_GRANT = re.compile(r"grant ([A-Z_]+) on the ")
+_GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Matches the advice of a fault that names the missing ACL operation. Recordings store the advice of a fault too."""
 
 
@@ -253,9 +252,11 @@ def explain_fault(fault: Fault) -> Explanation:
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
     granted = _GRANT.match(fault.advice)
-    general = text.advice.replace("DESCRIBE", granted[1]) if granted else text.advice
+    check, general = text.check, text.advice
+    if granted and granted[1] != "DESCRIBE":
+        check, general = f"the ACLs on the {granted[2]}: {granted[1]}", general.replace("DESCRIBE", granted[1])
     advice = " ".join(part if part.endswith((".", "…")) else f"{part}." for part in (first, general) if part)
-    return Explanation(title, fault.message, text.meaning, text.check, advice)
+    return Explanation(title, fault.message, text.meaning, check, advice)
 
 
 def explain_state(state: str) -> Explanation:

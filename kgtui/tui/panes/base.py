@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from kgtui.model.explanation import faults_of
+from kgtui.model.facts import hidden_offsets_fault
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ERROR,
@@ -312,6 +313,8 @@ def reading_notices(
     fault = fault or _fault_of(snapshot, group)
     if fault is not None:
         lines += _aged(reading) if faults_below else _explained(fault, reading)
+    elif readings is snapshot.offsets and (hidden := hidden_offsets_fault(snapshot, group)) is not None:
+        lines += _explained(hidden, None)
     return lines
 
 

@@ -252,6 +252,8 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
         cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
     if summed.unknown:
         cells.append(Cell(f"  {plural(summed.unknown, 'partition')} unknown", WARN))
+    if facts.may_hide_offsets(snapshot, group):
+        cells.append(Cell(f"  {NONE_VISIBLE}", MUTED))
     yield one_line_field("total", *cells)
     if offset_summary is None:
         yield one_line_field("partitions", number_cell(summed.partitions))

@@ -10,6 +10,8 @@ import pytest
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
+from kgtui.model.access import FULL_ACCESS, Access
+from kgtui.model.offsets import GroupOffsets
 from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.assignments import AssignmentsPane
@@ -116,6 +118,31 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
     async with app.run_test(size=(width, 21)) as pilot:
         await pilot.pause()
         assert pane.table.shown == columns
+
+
+@pytest.mark.parametrize(
+    ("access", "expected"),
+    [
+        (FULL_ACCESS, "no committed offsets"),
+        (Access(frozenset(), any_topic=True), "no offsets that you may see"),
+        (Access(frozenset(), any_topic=False), "no offsets that you may see"),
+        (None, "no offsets that you may see"),
+    ],
+)
+async def test_panes_say_whether_offsets_may_be_hidden(access: Access | None, expected: str) -> None:
+    group, snapshot = "payments.settle", data.example_snapshot()
+    snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
+    offsets, overview = OffsetsPane(), OverviewPane()
+    async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
+        # The permissions are read after the offsets, so the pane is drawn again.
+        offsets.show(replace(snapshot, access=access), group)
+        await pilot.pause()
+        assert str(offsets.query_one(SummaryLine).content).strip() == expected
+        notice = str(offsets.query_one(Notice).content)
+        assert ("you may not describe" in notice) == (access is not None and not access.any_topic)
+    async with PaneApp(overview, replace(snapshot, access=access), group).run_test(size=(100, 60)) as pilot:
+        await pilot.pause()
+        assert expected in overview.text.plain_text
 
 
 async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:

@@ -43,6 +43,7 @@ def test_explanation_names_the_operation_that_the_request_needs() -> None:
     found = explanation.explain_fault(fault)
     assert found.advice.startswith("Grant DESCRIBE_CONFIGS on the group to this user. ")
     assert "--operation DESCRIBE_CONFIGS --group" in found.advice
+    assert found.check == "the ACLs on the group: DESCRIBE_CONFIGS"
 
 
 def test_explanation_of_an_unknown_error_has_the_brokers_message() -> None:
