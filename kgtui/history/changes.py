@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of table `faults`: the scope, broker, group and name of a fault."""
+"""Key of a row of table `faults`: scope (what could not be read), broker id, group id and error name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,10 @@ class PollResult:
             last known listings of its groups are used.
         descriptions: group → description, for the groups that this poll described.
         committed, share: group → committed offsets or share offsets, for the groups whose offsets this poll read.
-        bounds: log bounds of all partitions that have an offset in a group or are owned by a member.
-        faults: pairs of a scope (see column `scope` of table `faults`) and a fault.
+        bounds: partition → its log start and log end offsets, for all partitions that have an offset in a group or are
+            owned by a member.
+        faults: pairs (scope, fault) for everything that this poll could not read. The scope says what could not be
+            read; column `scope` of table `faults` lists its values.
     """
 
     listings: Mapping[str, Listing]
@@ -80,10 +82,14 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Compare some groups with their recorded state, update this state, and append to `out` all rows that differ.
+        """Compare the new values of some groups with the values of earlier polls, and remember the new values.
+
+        A row is appended to `out` for each group, member and partition whose values changed.
 
         Args:
+            groups: ids of the groups to compare.
             at: time of the poll, in milliseconds since the epoch.
+            out: table name → list of rows.
         """
         for group in groups:
             description = result.descriptions.get(group)
@@ -99,7 +105,7 @@ class ChangeTracker:
                 self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
     def finish(self, result: PollResult, out: RowsByTable) -> None:
-        """Append to `out` the rows of groups that disappeared, and of faults that began, changed or ended.
+        """Append to `out` the rows for groups that disappeared, and for faults that began, changed or ended.
 
         Call this once per poll, after `add` was called with all groups.
         """
@@ -120,7 +126,10 @@ class ChangeTracker:
             out["faults"].append((*key, True, None, None, None))
 
     def all_rows(self) -> RowsByTable:
-        """Return the rows of the complete state, for a keyframe. Except for faults, they are sorted by key."""
+        """Return table name → rows that record the state of all groups, as a keyframe needs them.
+
+        Except for faults, the rows are sorted by the key of their table.
+        """
         out = new_rows()
         for group in sorted(self._groups):
             out["groups"].append((group, False, *self._groups[group]))

@@ -46,7 +46,8 @@ class Flusher:
 
     Attributes:
         status: status of the recorder.
-        lost: whether waiting rows were dropped. If so, the recorder makes the next poll a keyframe and resets `lost`.
+        lost: whether waiting rows were dropped. If so, the recorder sets this to False, and makes the next poll a
+            keyframe: it records the complete state instead of the changes only.
     """
 
     def __init__(
@@ -126,8 +127,9 @@ class Flusher:
 
         Args:
             at: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the keyframe on which the poll depends, in milliseconds since the epoch.
-            rows: rows of all tables except `polls`.
+            keyframe: time of the newest poll up to this one that recorded the complete state, in milliseconds since the
+                epoch.
+            rows: table name → rows, for all tables except `polls`.
             poll_row: row of table `polls`, from column `taken_at` on.
         """
         self._writer.add(at, keyframe, rows, poll_row)
@@ -135,7 +137,10 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start a flush if the oldest waiting poll will be older than `RecorderOptions.flush` at the next poll."""
+        """Start a flush if the oldest waiting poll would otherwise wait longer than `RecorderOptions.flush`.
+
+        The next chance to start a flush is after the next poll.
+        """
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )

@@ -86,9 +86,11 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return five columns with one value per poll: time, lag, number of members, write rate and read rate.
+    """Return five columns with one value per poll.
 
-    Both rates are NaN at a poll that could not read the offsets of the group, and at the poll after it.
+    The columns are time in seconds since the epoch, lag, number of members, and records written and read per second.
+    Unknown values are NaN. Both rates are unknown at a poll that could not read the offsets of the group, and at the
+    poll after it.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -121,7 +123,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the polls at which the offsets of the group could not be read.
+    """Return the times, in milliseconds, of the polls at which the offsets of the group could not be read.
 
     The cause is a fault of the group, of its coordinator or of the whole cluster.
     """
@@ -151,7 +153,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return a change point for the first poll, and for each poll at which the group differs from the previous poll."""
+    """Return the state of the group at the first poll, and at each poll at which it differs from the previous poll."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -243,9 +245,10 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return poll → changes, for each poll with rows of table `partitions`.
+    """Return the time of a poll in milliseconds → the changes at this poll.
 
-    The changes are summed with Arrow, because it adds up a million rows within milliseconds.
+    The result has all recorded polls with rows in `rows`, which are rows of one group from table `partitions`. They are
+    summed with Arrow, because it adds up a million rows within milliseconds.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -269,9 +272,10 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return for each row by how much the sums (see `SUMS`) changed since the previous row of the same partition.
+    """Return name → column, for each name in `SUMS`, with the change of this value from the previous row to each row.
 
-    The sums of each keyframe start at 0, so the first row of a partition in a keyframe adds its full value.
+    The previous row is that of the same partition. A keyframe contains the complete state, so the first row of a
+    partition in a keyframe is compared with 0 and yields its full value.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -289,9 +293,9 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return how many records were written, read and rewound since the partition's previous row.
+    """Return three columns by name: the records `written`, `read` and `rewound` since the partition's previous row.
 
-    A number is null if it is unknown or would be negative.
+    A value is null if it is unknown or would be negative.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -330,7 +334,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 
 
 def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int, int]:
-    """Return poll → number of partitions whose owner differs from their last known owner.
+    """Return the time of a poll in ms → number of partitions whose owner differs from their last known owner.
 
     Args:
         beginning: time of the first poll in milliseconds. No partition counts as reassigned at this poll.
@@ -350,7 +354,10 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
 
 
 def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return for each row whether one of the columns `names` differs from the previous row; true for the first row."""
+    """Return a boolean column that says for each row whether one of the columns `names` differs from the previous row.
+
+    The value of the first row is true.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

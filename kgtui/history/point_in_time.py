@@ -64,7 +64,7 @@ class PointInTime:
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """The faults at this poll, as pairs of a scope (see column `scope` of table `faults`) and a fault."""
+        """The faults at this poll, as pairs (scope, fault). The scope says what could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -74,7 +74,7 @@ class PointInTime:
 
     @cached_property
     def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """(scope, group) → fault, for all faults that name a group."""
+        """(scope, group id) → fault, for all faults that name a group. The scope says what could not be read."""
         return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
@@ -116,7 +116,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → its row in table `partitions` for a group, without the columns before `kind`."""
+        """Return partition → columns of its row in table `partitions`, from `kind` on, for a group."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
@@ -187,7 +187,8 @@ class Comparison:
     Attributes:
         joined, left: groups that exist only at the later poll, and groups that exist only at the earlier poll.
         relisted: tuples (group, earlier listing, later listing), for groups whose entries in the list of groups differ.
-        members_joined, members_left: pairs (group, member id), for groups that exist at both polls.
+        members_joined, members_left: pairs (group id, member id) of the members that exist only at the later poll, and
+            of those that exist only at the earlier poll; for groups that exist at both polls.
         moved: partitions whose owner changed, in groups that exist at both polls.
         lags: changes of the lag, for groups that exist at both polls, with the largest growth first.
     """

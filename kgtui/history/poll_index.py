@@ -106,7 +106,10 @@ class PollIndex:
         return found
 
     def of_day(self, day: date) -> list[tuple[int, int]]:
-        """Return a pair (poll, keyframe) for each poll of a UTC day. The first poll of a day is always a keyframe."""
+        """Return a pair (time of the poll, time of its keyframe) for each poll of a UTC day, in ms since the epoch.
+
+        The first poll of a day is always a keyframe.
+        """
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))
         return list(zip(self._polls[first:end], self._keyframes[first:end], strict=True))

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults that affect all groups of a coordinator, unless the fault names a group."""
+"""Scopes of faults (see column `scope` of table `faults`) that affect all groups of a broker or of the cluster.
+
+If a fault of these scopes names a group, it affects only this group."""
 
 
 class GroupRead(NamedTuple):
@@ -122,7 +124,10 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply the changes that a poll recorded to listings, descriptions and members; return the changed groups."""
+        """Apply the changes that a poll recorded to listings, descriptions and members.
+
+        Returns the ids of the changed groups.
+        """
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)

@@ -181,7 +181,9 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe, because the tracked state may include changes that are not in the lake.
+        """Make the next poll a keyframe, which records the complete state.
+
+        This is necessary if some changes since the last keyframe may not have been written to the lake.
 
         Args:
             gap: reason for the gap before the next poll.
@@ -360,7 +362,7 @@ class Poller:
         return PollResult(snapshot.groups, read.descriptions, read.committed, read.share, read.bounds, tuple(faults))
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the set of groups that this poll describes, and a mapping: coordinator → all its groups."""
+        """Return the groups that this poll describes, and broker id → all groups that this broker coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)

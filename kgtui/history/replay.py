@@ -190,8 +190,11 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Return group → result of `read`, and a fault for each group without a result.
 
-        If a fault of the group with this scope was recorded, this fault is returned. Otherwise, the fault says that the
-        group did not exist or had not been described yet.
+        If a recorded fault says that the values of the group could not be read, this fault is returned. Otherwise, the
+        fault says that the group did not exist or had not been described yet.
+
+        Args:
+            scope: scope of the recorded faults that concern these values: `describe` or `offsets`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
