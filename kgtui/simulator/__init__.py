@@ -74,7 +74,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Import a public name of this package when it is first used.
 
-    A program that only calls `spawn` to start a cluster in a child process thus never loads the modules of the cluster.
+    A program that only calls `spawn` thus does not import the code of brokers and groups, which runs in the child
+    process.
     """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

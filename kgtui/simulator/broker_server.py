@@ -42,7 +42,11 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on the port of the broker. If the port is 0, choose a free port, and store it for later restarts."""
+        """Listen on `node.port`.
+
+        If `node.port` is 0, a free port is chosen and stored in `node.port`, so that a restarted broker has the same
+        port.
+        """
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]

@@ -35,8 +35,8 @@ class SimulatorProcess:
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: the JSON object that the process wrote when it was ready; it has the brokers, the number of groups and
-            the cluster id.
+        ready: the JSON object that the process wrote when it was ready, with the keys `ready`, `bootstrap`, `brokers`,
+            `groups` (number of groups) and `cluster_id`.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -69,10 +69,15 @@ class SimulatorProcess:
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
-        """Execute a command such as `control("black_hole", node=2)` and return its result.
+        """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
 
-        The commands are methods of `Faults`; `advance`; the methods `remove_group`, `delete_topic` and `coordinator` of
-        `ClusterState`; and `stats`, which returns numbers of requests and connections.
+        These are the commands:
+        - the methods of `Faults` whose names are in `FAULT_COMMANDS`
+        - `advance` of `Simulator`
+        - `remove_group` and `delete_topic` of `ClusterState`
+        - `coordinator`: the response has the key `node`, with the node id of the coordinator of the group `group`
+        - `stats`: the response has the keys `requests` and `connections` (node id → number of requests and of open
+          connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
 
         Raises:
             SimulatorError: the command was rejected, its result did not arrive within `timeout` seconds, or the process

@@ -160,20 +160,25 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return the finalized level of each feature.
+    """Return the finalized features of the cluster: name of the feature → level.
 
-    By default, it is the level that a new cluster of the newest release in `broker_releases` has. Levels in `changed`
-    override the defaults.
+    The result has the levels of a new cluster of the newest release in `broker_releases`, except that levels in
+    `changed` replace them.
 
     A real cluster finalizes only features that its oldest broker supports. A simulated cluster does not have this
-    restriction, so that tests can run every fallback of a client on one cluster with old and new brokers.
+    restriction, so that one cluster can have both old brokers and features that only its new brokers support. Tests
+    need this to check how a client handles old brokers.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups, of types that every broker supports, until the cluster has `groups` groups."""
+    """Add generated groups, of types that every broker supports, until the cluster has `groups` groups.
+
+    Each of the generated topics has `partitions` partitions. Every 2 s, the fraction `churn` of the generated groups
+    changes its state.
+    """
     missing = groups - len(state.groups)
     if missing <= 0:
         return

@@ -119,17 +119,17 @@ def _leadership(topic: Topic, partition: int, nodes: list[Node], moved: Mapping[
 
 
 class ClusterState:
-    """The brokers, topics and groups of a cluster, without sockets.
+    """The brokers, topics and groups of a cluster. This class does not open network connections.
 
     Attributes:
         clock: source of the current time.
         seed: the number from which ids, hosts and names are derived.
         nodes: brokers; the broker with node id n is at index n - 1.
-        features: levels of the finalized features, by name.
+        features: the finalized features, name of the feature → level.
         topics: the existing topics by name.
         groups: the groups of the scenario by group id.
         generated: the generated groups, or None if the cluster has no generated groups.
-        configs: group configs that differ from the defaults, by group id.
+        configs: group id → configs of the group that differ from the defaults, name → value.
     """
 
     def __init__(

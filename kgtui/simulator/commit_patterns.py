@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""A `Steady` pattern varies its `delay` from commit to commit only if the delay is at least this number of seconds."""
+"""Shortest `delay` of `Steady` that varies from commit to commit, in seconds."""
 
 
 class CommitPattern(Protocol):
@@ -51,7 +51,11 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 
 
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
-    """The group starts `backlog` records behind the log end, and then reads only a `fraction` of the new records."""
+    """The group falls further and further behind.
+
+    In each partition, it starts `backlog` records behind the log end, and then reads only the fraction `fraction` of
+    the new records.
+    """
 
     backlog: int = 20_000
     fraction: float = 0.8
@@ -92,7 +96,10 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
-    """The group commits once, at the start of the cluster, `behind` records behind the log end, and never again."""
+    """The group has committed once, at the start of the cluster, and never commits again.
+
+    In each partition, the committed offset is `behind` records below the log end at the start of the cluster.
+    """
 
     behind: int = 5_000
 
@@ -104,8 +111,8 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
     """The group has committed once, before the cluster started, and never commits again.
 
-    At the start of the cluster, the committed offset is `gap` records below the log start: retention has deleted
-    records that the group had not read.
+    In each partition, the committed offset is `gap` records below the log start at the start of the cluster, because
+    retention has deleted records that the group had not read.
     """
 
     gap: int = 7_000
@@ -127,10 +134,11 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The group keeps up until the first change of speed, and then reads at the speeds in `speeds`.
 
     Attributes:
-        speeds: `(time, speed)` of each change, in ascending order of time. A speed of 1 means that the group reads as
-            many records per second as are written. At 0 it reads nothing, at 0.5 it falls behind, and at 3 it catches
-            up. A group never reads beyond the log end.
-        delay: seconds behind the log end while the group keeps up.
+        speeds: `(time, speed)` of each change, in ascending order of time, which is in seconds since the start of the
+            cluster. The speed is the number of records that the group reads for each record that is written. At 0
+            the group reads nothing, at 0.5 it falls behind, at 1 its lag stays the same, and at 3 it catches up. A
+            group never reads beyond the log end.
+        delay: seconds by which the group is behind the log end while it keeps up.
     """
 
     speeds: tuple[tuple[float, float], ...] = ()

@@ -33,7 +33,8 @@ class BrokerFaults:
         black_hole: whether the broker accepts requests without ever responding.
         latency: seconds by which each response is delayed.
         slow: API key → additional seconds by which each response of that API is delayed.
-        throttle_ms: throttle time that the broker reports in each response; it pauses the connection for this time.
+        throttle_ms: throttle time in each response. After a response, the broker processes no request of the
+            connection for this time.
         loading: time until which the broker reports that it is loading its groups, in seconds since the start of
             the cluster, or None if it is not loading.
         damage: the kinds of damage of the next responses, in order.
@@ -192,7 +193,9 @@ class Faults:
 
     @_command
     def forbid_groups(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe, read or delete the groups that match a pattern (error 30).
+        """Forbid clients to describe, read or delete the groups that match a pattern.
+
+        The error is 30 (GROUP_AUTHORIZATION_FAILED).
 
         The patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
         """
@@ -200,7 +203,9 @@ class Faults:
 
     @_command
     def forbid_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe the topics that match a pattern (error 29).
+        """Forbid clients to describe the topics that match a pattern.
+
+        The error is 29 (TOPIC_AUTHORIZATION_FAILED). Responses with all topics omit the forbidden ones.
 
         ACLs then allow the other topics by name, so that names of topics that do not exist are forbidden too. The
         patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
@@ -209,7 +214,10 @@ class Faults:
 
     @_command
     def forbid_cluster(self, on: bool = True) -> None:
-        """Forbid clients to describe the cluster. ListGroups then omits forbidden groups without an error."""
+        """Forbid clients to describe the cluster. ListGroups then omits the groups that `forbid_groups` forbids.
+
+        A client that may describe the cluster lists all groups, even forbidden ones.
+        """
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:

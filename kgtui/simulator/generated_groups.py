@@ -70,10 +70,10 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 
 
 def group_names() -> Iterator[str]:
-    """Yield distinct group ids such as `team-007.orders.enrich` without end.
+    """Yield group ids such as `team-007.orders.enrich`, infinitely many and all different.
 
-    When all combinations of team, domain and verb have been yielded, they are yielded again with a suffix such as
-    `-v2`.
+    After all combinations of team, domain and verb, the same ids follow with the suffix `-v2`, then with `-v3`, and so
+    on.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
@@ -99,18 +99,22 @@ def _suffixes() -> Iterator[str]:
 
 
 class GeneratedGroups:
-    """All generated groups, stored as columns.
+    """All generated groups.
+
+    The attributes below are columns: each value is at the index of its group or partition. There is no object per
+    group, because a cluster may have 100,000 generated groups.
 
     Attributes:
+        ticks: number of ticks so far. A tick is one round of state changes; there is one every `TICK` seconds.
         names: group ids. The id of a deleted group stays in the list until a new group takes its index.
         index: index of each existing group, by group id.
         kinds: per group, an index of `GENERATED_KINDS`.
         states: per group, `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: per group, how many times its members have changed.
-        last_active_tick: per group, the number of the tick at which the group last left the state `STABLE`. While the
+        last_active_tick: per group, the value of `ticks` when the group last left the state `STABLE`. While the
             members read nothing, the committed offsets stay as they were at this tick.
         partition: per group, its partition of `__consumer_offsets`.
-        position: per group, its position in the array of `by_partition` that contains it.
+        position: per group, its position in `by_partition[partition]`, the array of its partition.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
         changed: one set per cache of encoded rows (`ListGroupsRowCache`). When a group changes, its index is added to

@@ -13,11 +13,14 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place in a group, and the member in it. Two members in the same place differ in `joined`."""
+    """A numbered place in a group, together with the member in this place.
+
+    When a member leaves and another one takes its place, `number` stays the same and `joined` changes.
+    """
 
     number: int
     joined: int
-    """Number of the membership change at which the member joined, or 0 if it has been a member from the start."""
+    """`Membership.change` when the member joined: 1 for the first change, or 0 for a member from the start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ class Release:
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Return the levels of the features that are finalized in a new cluster of this release."""
+        """Return the features that are finalized in a new cluster of this release: name of the feature → level."""
         features: dict[str, int] = {}
         if self.name in _METADATA_VERSION:
             features["metadata.version"] = _METADATA_VERSION[self.name]

@@ -119,7 +119,11 @@ class Control:
         }
 
     async def execute(self, line: str | bytes) -> str:
-        """Execute one command and return its result as JSON, with the key `ok`, and after a failure the key `error`."""
+        """Execute one command and return the response, a JSON object.
+
+        If the command succeeds, the response has `ok` = true and the keys of the command's result. Otherwise, it has
+        `ok` = false and the message in `error`.
+        """
         try:
             command, parameters = self._parse(line)
             result = command(**parameters)
@@ -140,7 +144,7 @@ class Control:
         return command, fields
 
     def _stats(self) -> dict[str, Any]:
-        """Return numbers of requests and open connections per broker, requests per API, and the time of the cluster."""
+        """Return the result of the command `stats`, which `SimulatorProcess.control` documents."""
         simulator = self._simulator
         return {
             "requests": {str(node): server.requests for node, server in simulator.servers.items()},

@@ -32,7 +32,8 @@ class Topic:
         name: topic name.
         partitions: number of partitions.
         rate: average records per second in the slowest partition. Other partitions are up to 1.4 times as fast.
-        base: log end of partition 0 at time 0.
+        base: log end offset of partition 0 at the start of the cluster. Each partition begins 997 offsets above the
+            previous one.
         kept: number of records per partition that retention keeps.
         swell: how much the rate rises and falls around its average, as a fraction of the average from 0 to 0.9.
         internal: whether Metadata responses mark the topic as internal.
@@ -114,7 +115,10 @@ _PEAK = 15 * HOUR
 """Time of the daily peak of the traffic, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Waves of `(period in seconds, amplitude)` that are added to the traffic, so that no two hours are the same."""
+"""Waves that are added to the daily wave of the traffic, so that no two hours are the same.
+
+Each wave is `(period in seconds, amplitude as a fraction of the average traffic)`.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

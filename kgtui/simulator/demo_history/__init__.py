@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end of partition 0 at the start of the history.
+"""Log end offset of partition 0 at the start of the history.
 
-The log also contains records from before the start of the history, as long as retention keeps them. The number is so
-large that these older records have offsets of at least 0.
+At this time, the log already contains older records, which retention has not deleted yet. The offset is large, because
+otherwise the older records would have negative offsets.
 """
 
 
@@ -38,8 +38,8 @@ class HistoryPlan:
     Attributes:
         start: start of the history in seconds since the epoch; this is time 0 of the cluster.
         seconds: length of the history in seconds.
-        seed: the seed for random differences from the values in `incidents.toml`: times of incidents differ by up to
-            ten minutes, and rates of topics by up to 20%.
+        seed: the seed of the random changes to the values in `incidents.toml`. Times of incidents are moved by up to
+            ten minutes, and rates of topics are changed by up to 20%.
     """
 
     start: float
@@ -49,8 +49,8 @@ class HistoryPlan:
     def before_end(self, hours: float, jitter: str = "") -> float:
         """Return the time that is `hours` hours before the end of the history, in seconds since its start.
 
-        If `jitter` is not empty, the time is moved by up to ten minutes. The distance depends only on the text of
-        `jitter` and the seed, so that times with the same `jitter` are moved together. The result is at least 0.
+        If `jitter` is not empty, the time is moved by up to ten minutes. How far it is moved depends only on `jitter`
+        and the seed, so that times with the same `jitter` are moved together. The result is at least 0.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
@@ -149,13 +149,15 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of the key `rotation_between` of a group: between two times, the members change periodically.
+    """The value of the key `rotation_between` of a group whose members change periodically between two times.
+
+    A slot is a numbered place for a member; see `Slot`.
 
     Attributes:
         begin, end: the two times, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: one tuple per period, with the numbers of the slots in which there is a member. The tuples are repeated
-            in a cycle.
+        turns: one tuple per period of `every` seconds, with the numbers of the slots that have a member. After the
+            last tuple, the rotation begins again with the first one.
     """
 
     begin: float
@@ -168,7 +170,9 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 
 
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
-    """Add the topics and groups of a history to an empty cluster whose clock stands at the start of the plan.
+    """Add the topics and groups of a history to an empty cluster whose clock stands at `plan.start`.
+
+    `path` is the TOML file that defines the topics and groups.
 
     Raises:
         UsageError: the file is invalid.
@@ -205,7 +209,8 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
     """Replace the key `deployed` or `rotation_between` of a group with an equivalent key `schedule`.
 
-    Error messages begin with `where`.
+    The value of `deployed` is the name of a rolling deployment, in which the members of the group are replaced.
+    Groups with the same name are deployed at the same time. Error messages begin with `where`.
     """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
@@ -220,6 +225,9 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule of two members that are replaced one after the other, at times that depend on `name`."""
+    """Return the schedule of a group with two members, which are replaced one after the other in a rolling deployment.
+
+    The time of the deployment depends on its name and the seed.
+    """
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

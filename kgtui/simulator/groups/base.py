@@ -69,7 +69,10 @@ class GroupOptions(TypedDict, total=False):
 
 
 class Group(ABC):
-    """A group whose state, members and commits are computed for a time `t`, in seconds since the start of the cluster.
+    """A group that stores no state. Its state, members and commits at a time are computed from the time.
+
+    In all methods, `t` is a time in seconds since the start of the cluster. A slot is a numbered place for a member in
+    the group, together with the member that has the place at that time; see `Slot`.
 
     Attributes:
         name: group id.
@@ -77,7 +80,7 @@ class Group(ABC):
         topics_read: the topics that the group reads.
         protocol: the protocol type. By default, it is the name of the group type.
         phases: the states of the rebalance that follows each change of the members.
-        epoch: generation (classic groups) or group epoch at the start of the cluster.
+        epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
     """
 
     type: ClassVar[str]
@@ -159,13 +162,13 @@ class Group(ABC):
     # Methods that return the ids, client ids, racks and hosts of members
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, in the format of ids that brokers generate."""
+        """Return the id of the member in a slot, in the format in which brokers generate member ids."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return the id of the member in a slot, in the format of ids that clients generate (KIP-848 and later)."""
+        """Return the id of the member in a slot, in the format in which clients generate member ids since KIP-848."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:
@@ -182,7 +185,7 @@ class Group(ABC):
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member; two members run on each host."""
+        """Return the host of a member, a slash and an IPv4 address. Two members run on each host."""
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:

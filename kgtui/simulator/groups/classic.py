@@ -33,7 +33,7 @@ class MemberData(Protocol):
         """The protocol that the members have agreed on. In a group of consumers, this is the assignor."""
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata and assignment of each member, in the order of the slots."""
+        """Return the metadata and assignment of each member, in the order of `membership.slots`."""
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):

@@ -28,14 +28,17 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Number of bytes before the first group of an OffsetFetch response: the throttle time, and a one-byte group count."""
+"""Number of bytes before the group in an OffsetFetch response with one group.
+
+They are the throttle time (4 bytes) and the number of groups (1 byte).
+"""
 
 NO_ID = UUID(int=0)
 UNINITIALIZED = (-1, -1)
 """Start offset and lag of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Number of a share partition → its start offset and lag."""
+"""Partition → its share-partition start offset and lag."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
@@ -60,8 +63,8 @@ def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
 def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     """Encode one group of a response with several groups. `row` is the group in the request.
 
-    If the request asks for all committed offsets of the group, there may be many thousands. This function then encodes
-    them itself, because the generated encoder would be slower.
+    If the request asks for all committed offsets of the group, which may be many thousands, this function encodes the
+    offsets itself, because this is faster than the generated encoder.
     """
     name = row["GroupId"]
     if row["Topics"] is not None or request.group_error(name):
@@ -120,9 +123,10 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for one requested topic; the offset of a partition without a commit is -1.
+    """Return the response row for one requested topic.
 
-    `row` is the topic in the request. `rows` are the topic's partitions with a commit.
+    `row` is the topic in the request. `rows` has a response row for each partition of the topic with a committed
+    offset. The other requested partitions get a row with the offset -1.
     """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
@@ -216,7 +220,7 @@ def _log_topic(request: RequestContext, requested: dict[str, Any], t: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The log start and log end offsets of a topic at one time."""
+    """The log start and log end offsets of a topic at the time `t`, one of each per partition."""
 
     topic: Topic
     t: float

@@ -61,7 +61,9 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
 
 
 def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
-    """Convert the tables in `[[groups]]` one by one. Error messages begin with `where` and the group id.
+    """Convert each table in `[[groups]]` to an instance of the class for its group type.
+
+    Error messages begin with `where` and the group id.
 
     Raises:
         UsageError: a key or value of a group is invalid.
