@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgtui.history import rows
+from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS
 from kgtui.model.members import owners_of, partitions_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from kgtui.lake.schemas import Table
     from kgtui.lake.schemas.definition import RowsByTable, RowValues
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription, Listing
@@ -123,7 +125,7 @@ class ChangeTracker:
                 out["faults"].append((*key, False, *row))
         for key in self._faults.keys() - faults.keys():
             del self._faults[key]
-            out["faults"].append((*key, True, None, None, None))
+            out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
         """Return table name → rows that record the state of all groups, as a keyframe needs them.
@@ -196,9 +198,12 @@ class ChangeTracker:
         out["partitions"] += [(group, *tp, True, *_NO_PARTITION) for tp in sorted(self._partitions.pop(group, {}))]
 
 
-_NO_GROUP: tuple[Any, ...] = (None,) * 10
-_NO_MEMBER: tuple[Any, ...] = (None,) * 8
-_NO_PARTITION: tuple[Any, ...] = (None,) * 12
+def _nulls(table: Table) -> RowValues:
+    """Return the values of all columns after `gone`, for a row whose `gone` is true."""
+    return (None,) * (len(table.names) - table.names.index("gone") - 1)
+
+
+_NO_GROUP, _NO_MEMBER, _NO_PARTITION, _NO_FAULT = map(_nulls, (GROUPS, MEMBERS, PARTITIONS, FAULTS))
 
 
 def new_rows() -> RowsByTable:

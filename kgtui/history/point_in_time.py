@@ -98,7 +98,7 @@ class PointInTime:
 
     def owners(self, group: str) -> dict[TopicPartition, str | None]:
         """Return partition → member id of its owner, for all partitions of a group. The id is None if it is unknown."""
-        return {(row[0], row[1]): row[-1] for row in self._partitions.of(group)}
+        return {tp: rows.owner_of_row(row) for tp, row in self.positions(group).items()}
 
     def description(self, group: str) -> GroupDescription | None:
         """Return the description of a group; None if the group does not exist or had not been described yet."""

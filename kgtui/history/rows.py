@@ -11,6 +11,7 @@ from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kgtui.lake.schemas import GROUPS
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import GroupDescription, Listing
@@ -40,7 +41,7 @@ _GROUP_COLUMNS = ("group", "assignor", "group_epoch", "assignment_epoch", "membe
 _GROUP_DETAILS = tuple(one.name for one in fields(GroupDescription) if one.name not in _GROUP_COLUMNS)
 """Attributes of a description that have no column of their own. They are stored as JSON in column `description`."""
 
-_UNDESCRIBED: RowValues = (None, None, None, None, None, None)
+_UNDESCRIBED: RowValues = (None,) * (len(GROUPS.names) - GROUPS.names.index("described_at"))
 
 
 def _text(value: object) -> str:
@@ -179,6 +180,12 @@ def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
 def bounds_of_row(row: RowValues) -> PartitionBounds | None:
     """Return the log bounds in a row of table `partitions`; None if the log was not read."""
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
+
+
+def owner_of_row(row: RowValues) -> str | None:
+    """Return the owner in a row of table `partitions`; None if it is unknown."""
+    owner: str | None = row[11]
+    return owner
 
 
 def offsets_of_rows(positions: Mapping[TopicPartition, RowValues]) -> GroupOffsets:
