@@ -45,6 +45,22 @@ def dictionary_schema(table: Table) -> pa.Schema:
     return pa.schema(fields)
 
 
+def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.Table:
+    """Return the given columns of `rows`, in this order. A column that `rows` lacks is null in all rows.
+
+    An older kgtui may have written the rows, before the column was added to the table.
+    """
+    import pyarrow as pa
+
+    types = dictionary_schema(table)
+    return pa.table(
+        {
+            name: rows[name] if name in rows.column_names else pa.nulls(rows.num_rows, types.field(name).type)
+            for name in columns
+        }
+    )
+
+
 def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
     """Convert rows into an Arrow table. Each row must have a value for every column of the table."""
     import pyarrow as pa

@@ -14,6 +14,7 @@ from kgtui.lake.arrow import (
     arrow_schema,
     arrow_table,
     dictionary_schema,
+    select_columns,
     sort_by_key,
     to_one_chunk,
 )
@@ -176,20 +177,29 @@ class RecordedTable:
         ]
         return self._read(files, columns, where)
 
-    def query(self) -> QueryBuilder | None:
-        """Return an SQL session (DataFusion) with the newest version of the table; None while it does not exist."""
+    def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
+        """Return an SQL session (DataFusion) with the newest version of the table, and the columns of this version.
+
+        Returns None while the table does not exist.
+        """
         delta = self.open(renew=True)
-        return None if delta is None else load_deltalake().QueryBuilder().register(self.table.name, delta)
+        if delta is None:
+            return None
+        return load_deltalake().QueryBuilder().register(self.table.name, delta), _stored_columns(delta)
 
     def read_group(
-        self, query: QueryBuilder | None, columns: Sequence[str], group: str, span: tuple[int, int]
+        self,
+        query: tuple[QueryBuilder, frozenset[str]] | None,
+        columns: Sequence[str],
+        group: str,
+        span: tuple[int, int],
     ) -> pa.Table:
         """Return the rows of one group in undefined order, with dictionary-encoded text.
 
         This uses SQL, because it is twice as fast here as reading the files one by one (see tests/bench/README.md).
 
         Args:
-            query: SQL session that the method `query` returned; if it is None, the result is empty.
+            query: the result of the method `query`; if it is None, the result is empty.
             columns: names of the columns to read, without `day`.
             group: group id with escaped surrogates.
             span: pair (first keyframe, last poll). Only rows from this keyframe to this poll are returned.
@@ -198,20 +208,22 @@ class RecordedTable:
 
         if query is None:
             return dictionary_schema(self.table).empty_table().select(list(columns))
+        session, stored = query
         first, last = span
-        names = ", ".join(f'"{name}"' for name in columns)
+        # SQL fails if it names a column that the table lacks, because only an older kgtui has written the table.
+        names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = pa.table(
-            query.execute(
+            session.execute(
                 f'SELECT {names} FROM "{self.table.name}" '  # noqa: S608 - deltalake has no parameters; quotes are doubled
                 f"WHERE \"{PARTITION}\" BETWEEN date '{day_of(first)}' AND date '{day_of(last)}' "
                 f"AND \"group\" = '{literal}' AND keyframe >= {first} AND poll <= {last}"
             )
         )
-        for index, column in enumerate(rows.columns):
-            if self.table.column(columns[index]).type == "string":
-                rows = rows.set_column(index, columns[index], column.cast(pa.string()).dictionary_encode())
-        return to_one_chunk(rows)
+        for index, name in enumerate(rows.column_names):
+            if self.table.column(name).type == "string":
+                rows = rows.set_column(index, name, rows[name].cast(pa.string()).dictionary_encode())
+        return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
@@ -236,7 +248,10 @@ class RecordedTable:
     # -- methods that create the table and append rows -----------------------------------------------------------
 
     def create(self) -> DeltaTable:
-        """Create the table if it does not exist, and return it."""
+        """Create the table if it does not exist, and return it. If it lacks columns of the schema, they are added.
+
+        The new columns are null in the existing rows. They are therefore always nullable in the stored table.
+        """
         delta = self.open()
         if delta is None:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -249,6 +264,11 @@ class RecordedTable:
                 configuration=SETTINGS,
             )
             self._delta = delta
+        stored = _stored_columns(delta)
+        missing = [field.with_nullable(True) for field in arrow_schema(self.table) if field.name not in stored]
+        if missing:
+            delta.alter.add_columns([load_deltalake().Field.from_arrow(field) for field in missing])
+            delta.update_incremental()
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
@@ -339,3 +359,8 @@ class RecordedTable:
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
+
+
+def _stored_columns(delta: DeltaTable) -> frozenset[str]:
+    """Return the names of the columns in the schema of a stored table."""
+    return frozenset(field.name for field in delta.schema().fields)

@@ -3,6 +3,8 @@
 Compaction sorts the rows of a file by key, and never divides the rows of one Kafka group between two Parquet row
 groups. The statistics of a row group show which Kafka groups it contains. Files that a flush wrote are always read as a
 whole.
+
+A file that was written before a column was added to its table lacks this column. Readers return null for it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import threading
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kgtui.lake.arrow import sort_by_key, text_columns, to_one_chunk
+from kgtui.lake.arrow import dictionary_schema, select_columns, sort_by_key, text_columns, to_one_chunk
 from kgtui.lake.schemas import PARTITION
 
 if TYPE_CHECKING:
@@ -87,9 +89,8 @@ class CompactedFile:
     """
 
     def __init__(self, path: Path, table: Table) -> None:
-        import pyarrow.parquet as pq
-
-        self._file = pq.ParquetFile(path, read_dictionary=text_columns(table))
+        self._table = table
+        self._file = _open(path, table)
         self._lock = threading.Lock()
         looked_up = any(column.name == _GROUP and not column.nullable for column in table.columns)
         self._blocks = _blocks(self._file.metadata) if looked_up else None
@@ -107,9 +108,11 @@ class CompactedFile:
         # Only one thread at a time may read, because all threads share the read position of the ParquetFile.
         with self._lock:
             if self._blocks is None:
-                return to_one_chunk(self._file.read(list(columns)))
-            row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
-            return to_one_chunk(self._file.read_row_groups(row_groups, list(columns)))
+                rows = self._file.read(list(columns))
+            else:
+                row_groups = [row_group for block in blocks for row_group in self._blocks[block].row_groups]
+                rows = self._file.read_row_groups(row_groups, list(columns))
+        return to_one_chunk(select_columns(rows, self._table, columns))
 
 
 class _Block(NamedTuple):
@@ -153,19 +156,33 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
     import pyarrow.dataset as ds
 
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
-    return ds.dataset(list(paths), format=form).to_table(columns=list(columns), filter=where)
+    schema = dictionary_schema(table)
+    # Without a schema, pyarrow would take the columns from the first file, which may lack some of them.
+    schema = schema.remove(schema.get_field_index(PARTITION))
+    return ds.dataset(list(paths), schema, form).to_table(columns=list(columns), filter=where)
 
 
 def merge_files(paths: Iterable[Path], table: Table, polls: Collection[int]) -> pa.Table:
-    """Read several files of one table, and return the rows of the given polls, sorted by key and poll."""
+    """Read several files of one table, and return the rows of the given polls, sorted by key and poll.
+
+    The result has all columns of the files, including columns that a newer kgtui added.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    names, codes = [name for name in table.names if name != PARTITION], text_columns(table)
-    parts = [pq.ParquetFile(path, read_dictionary=codes).read(names) for path in paths]
+    parts = [_open(path, table).read() for path in paths]
     rows = to_one_chunk(pa.concat_tables(parts, promote_options="permissive"))
     return sort_by_key(rows.filter(pc.is_in(rows["poll"], pa.array(sorted(polls), pa.int64()))), table)
+
+
+def _open(path: Path, table: Table) -> pq.ParquetFile:
+    """Open a file whose text columns are read dictionary-encoded."""
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(path)
+    # ParquetFile raises KeyError if the file lacks one of these columns.
+    codes = [name for name in text_columns(table) if name in metadata.schema.names]
+    return pq.ParquetFile(path, metadata=metadata, read_dictionary=codes)
 
 
 def write_rows(path: Path, rows: pa.Table, *, compact: bool) -> dict[str, Any]:

@@ -152,7 +152,9 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create the tables that do not exist yet, without Spark, which would need seconds.
+    """Create the tables that do not exist yet, and add missing columns to existing ones.
+
+    This is done without Spark, which would need seconds.
 
     Raises:
         LakeError: the lake cannot be written.

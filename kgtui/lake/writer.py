@@ -86,7 +86,7 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables, and return the time of the newest poll in the lake; None if the lake has no polls."""
+        """Create missing tables and columns, and return the time of the newest poll; None if the lake has no polls."""
         with owner_only():
             for table in self._tables.values():
                 table.create()

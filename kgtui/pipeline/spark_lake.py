@@ -59,16 +59,23 @@ class SparkLake:
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table.
 
-        These tables are created empty, as version 0, so that any newer version means rows.
+        These tables are created empty, as version 0. Any newer version means rows, unless it only added columns.
         """
-        return bool(self.version(table))
+        return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
-        """Return all rows of a table; an empty DataFrame with its columns if the table does not exist."""
-        if not self.exists(table):
-            nulls = [F.lit(None).alias(name) for name in table.names]
-            return self.spark.range(0).select(nulls).transform(conform, table)
-        return self.spark.read.format("delta").load(str(self.path(table))).transform(conform, table)
+        """Return all rows of a table; an empty DataFrame with its columns if the table does not exist.
+
+        Columns that the stored table lacks are null, because only an older kgtui may have written the table.
+        """
+        if self.exists(table):
+            rows = self.spark.read.format("delta").load(str(self.path(table)))
+        else:
+            rows = self.spark.range(0)
+        stored = rows.columns
+        return rows.withColumns({name: F.lit(None) for name in table.names if name not in stored}).transform(
+            conform, table
+        )
 
     def stream(self, table: Table, **options: str) -> DataFrame:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""
@@ -143,11 +150,11 @@ class SparkLake:
         return self.path(table) / LOG
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of each version of a table that is newer than `after`.
+        """Yield the `commitInfo` of each version of a table that is newer than `after`, the newest first.
 
         This function reads the files of the Delta log itself, because Spark would start a job to read them.
         """
-        for version in range(after + 1, (self.version(table) or 0) + 1):
+        for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError), (self._log(table) / f"{version:020}.json").open(encoding="utf-8") as file:
                 for line in file:
                     if commit := json.loads(line).get("commitInfo"):

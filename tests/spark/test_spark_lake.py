@@ -10,9 +10,14 @@ from deltalake import DeltaTable
 
 from kgtui.errors import LakeError
 from kgtui.lake.folder import MARKER
-from kgtui.lake.schemas import COORDINATOR_RECORDS
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUPS
+from kgtui.lake.tables import create_tables
 from kgtui.pipeline.spark_lake import SparkLake
+from tests.spark.recorded_rows import frame
 from tests.spark.table_schemas import spark_schema
+from tests.unit.history.recording_builder import START
+from tests.unit.lake.test_added_columns import DAY as RECORDED_DAY
+from tests.unit.lake.test_added_columns import LATER, append, with_added_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,3 +57,30 @@ def test_folder_without_a_lake_and_lake_of_newer_format_are_rejected(spark: Spar
     (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
     with pytest.raises(LakeError, match="newer kgtui"):
         SparkLake(spark, tmp_path)
+
+
+def test_added_column_of_a_recorded_table_is_null_in_rows_written_before(lake: SparkLake) -> None:
+    wider, path = with_added_columns(GROUPS), lake.path(GROUPS)
+
+    def read() -> list[tuple[Any, ...]]:
+        rows = lake.read(wider)
+        assert rows.columns == list(wider.names)
+        return sorted(tuple(row) for row in rows.select("poll", "number", "text").collect())
+
+    append(path, GROUPS, START)
+    assert read() == [(START, None, None)]
+    recorded = append(path, wider, LATER, number=7, text="new")
+    assert read() == [(START, None, None), (LATER, 7, "new")]
+    recorded.compact(recorded.files(RECORDED_DAY), [START, LATER])
+    assert read() == [(START, None, None), (LATER, 7, "new")]
+
+
+def test_rows_are_appended_to_a_silver_table_with_an_added_column(spark: SparkSession, lake: SparkLake) -> None:
+    wider = with_added_columns(COMMITS)
+    create_tables(lake.folder, [wider])
+    assert not lake.was_written(COMMITS)
+    row = {"day": DAY, "record_partition": 7, "record_offset": 1, "record_time": NOON, "group": "pay", "topic": "t",
+           "partition": 0, "number": 7, "text": "new"}  # fmt: skip
+    lake.append(wider, frame(spark, wider, [row]), app="test", batch_id=0)
+    assert lake.was_written(COMMITS)
+    assert [tuple(row) for row in lake.read(wider).select("number", "text").collect()] == [(7, "new")]

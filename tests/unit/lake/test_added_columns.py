@@ -1,0 +1,205 @@
+"""A column can be added to the schema of a table. Lakes that were written before stay readable and writable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.history import keyframe as keyframe_module
+from kgtui.history import poll_reader, recording_reader
+from kgtui.lake import writer as writer_module
+from kgtui.lake.delta import RecordedTable
+from kgtui.lake.folder import LakeFolder
+from kgtui.lake.schemas import COMMITS, GROUPS, PARTITIONS, POLLS, TABLES, Column
+from kgtui.lake.schemas.recorded import day_of
+from kgtui.lake.tables import create_tables
+from tests.unit.history.recording_builder import CLUSTER, START, RecordingBuilder
+from tests.unit.history.test_recording_reader import poll_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kgtui.history.recording_reader import RecordingReader
+    from kgtui.lake.schemas import Table
+    from kgtui.lake.schemas.definition import RowsByTable, RowValues
+
+LATER = START + 60_000
+DAY = day_of(START)
+COLUMNS = ("poll", "group", "number", "text", "state")
+
+
+def with_added_columns(table: Table, position: int | None = None) -> Table:
+    """Return a table with two more columns, `number` and `text`.
+
+    Args:
+        position: index of the first new column; None for the end of the table.
+    """
+    columns = list(table.columns)
+    position = len(columns) if position is None else position
+    columns[position:position] = [Column("number", "int", "a number"), Column("text", "string", "a text")]
+    return replace(table, columns=tuple(columns))
+
+
+def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTable:
+    """Append a row of table `groups` to the keyframe `START`, as a process that has just been started."""
+    values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
+    recorded = RecordedTable(path, table)
+    recorded.append([[tuple(values.get(name) for name in table.names)]], DAY, poll)
+    return recorded
+
+
+def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
+    """Return the rows in the order of polls, after checking that each way of reading returns the same rows."""
+    recorded = RecordedTable(path, table)
+    columns = [name for name in COLUMNS if name in table.names]
+    keyframe = recorded.read_keyframe(DAY, START)
+    found = [
+        recorded.read(columns),
+        recorded.read_group(recorded.query(), columns, "pay", (START, LATER)),
+        keyframe.read(range(len(keyframe)), columns),
+    ]
+    assert [rows.column_names for rows in found] == [columns] * 3
+    first, *others = [sorted(rows.to_pylist(), key=lambda row: row["poll"]) for rows in found]
+    assert others == [first, first]
+    return first
+
+
+OLD_ROW = {"poll": START, "group": "pay", "number": None, "text": None, "state": "Stable"}
+NEW_ROW = {"poll": LATER, "group": "pay", "number": 7, "text": "new", "state": "Stable"}
+
+
+@pytest.mark.parametrize("position", [None, 5], ids=["at the end", "in the middle"])
+def test_added_column_is_null_in_rows_written_before(tmp_path: Path, position: int | None) -> None:
+    wider = with_added_columns(GROUPS, position)
+    append(tmp_path, GROUPS, START)
+    recorded = append(tmp_path, wider, LATER, number=7, text="new")
+    assert read_rows(tmp_path, wider) == [OLD_ROW, NEW_ROW]
+    recorded.compact(recorded.files(), [START, LATER])
+    assert len(recorded.files()) == 1
+    assert read_rows(tmp_path, wider) == [OLD_ROW, NEW_ROW]
+
+
+def test_lake_that_is_never_written_again_has_nulls_in_added_columns(tmp_path: Path) -> None:
+    wider = with_added_columns(GROUPS)
+    recorded = append(tmp_path, GROUPS, START)
+    assert read_rows(tmp_path, wider) == [OLD_ROW]
+    recorded.compact(recorded.files(), [START])
+    assert read_rows(tmp_path, wider) == [OLD_ROW]
+    delta = RecordedTable(tmp_path, wider).open()
+    assert delta is not None
+    assert "number" not in {field.name for field in delta.schema().fields}
+
+
+def test_older_kgtui_ignores_and_keeps_columns_that_it_does_not_know(tmp_path: Path) -> None:
+    """Today's schema stands for the older kgtui, which writes and compacts a lake of a newer one."""
+    wider = with_added_columns(GROUPS)
+    append(tmp_path, wider, START, number=7, text="new")
+    older = append(tmp_path, GROUPS, LATER)
+    known = [{"poll": poll, "group": "pay", "state": "Stable"} for poll in (START, LATER)]
+    assert read_rows(tmp_path, GROUPS) == known
+    older.compact(older.files(), [START, LATER])
+    assert read_rows(tmp_path, GROUPS) == known
+    assert read_rows(tmp_path, wider) == [NEW_ROW | {"poll": START}, OLD_ROW | {"poll": LATER}]
+
+
+def test_added_column_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
+    """Otherwise, deltalake could no longer read the rows that were written before."""
+    wider = replace(GROUPS, columns=(*GROUPS.columns, Column("number", "int", "a number", nullable=False)))
+    append(tmp_path, GROUPS, START)
+    recorded = append(tmp_path, wider, LATER, number=7)
+    delta = recorded.open()
+    assert delta is not None
+    assert {field.name: field.nullable for field in delta.schema().fields}["number"]
+    rows = recorded.read_group(recorded.query(), ["number"], "pay", (START, LATER))
+    assert set(rows["number"].to_pylist()) == {None, 7}
+
+
+def test_missing_columns_are_added_to_a_silver_table_once(tmp_path: Path) -> None:
+    folder, wider = LakeFolder.of(tmp_path), with_added_columns(COMMITS)
+    create_tables(folder, [COMMITS])
+    for _ in range(2):
+        create_tables(folder, [wider])
+    delta = RecordedTable(folder.table(COMMITS.name, COMMITS.layer), wider).open()
+    assert delta is not None
+    assert delta.version() == 1
+    assert [field.name for field in delta.schema().fields] == list(wider.names)
+
+
+# -- whole recordings ------------------------------------------------------------------------------------------------
+
+
+WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PARTITIONS)}
+
+
+def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the schemas in the recorder and in the readers with schemas that have more columns."""
+    tables = tuple(WIDER.get(table.name, table) for table in TABLES)
+    for module in (writer_module, recording_reader, keyframe_module, poll_reader):
+        for name, value in {table.name.upper(): table for table in tables}.items():
+            monkeypatch.setattr(module, name, value, raising=False)
+        monkeypatch.setattr(module, "TABLES", tables, raising=False)
+    monkeypatch.setattr(keyframe_module, "_TABLES", {table.name: table for table in tables})
+
+
+class WiderBuilder(RecordingBuilder):
+    """Writes recordings after `upgrade`. The new columns have the values of `NEW_ROW`."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(path)
+        add = self.writer.add
+
+        def add_wider(poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
+            wider = {name: [(*row, 7, "new") for row in some] if name in WIDER else some for name, some in rows.items()}
+            add(poll, keyframe, wider, (*poll_row, 7, "new"))
+
+        monkeypatch.setattr(self.writer, "add", add_wider)
+
+
+def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
+    """Return poll → state of the cluster and of group `pay` at this poll."""
+    found: dict[int, tuple[object, ...]] = {}
+    for poll in lake.polls():
+        at = lake.at(poll)
+        found[poll.ms] = at.cluster, dict(at.listings), at.description("pay"), at.offsets("pay"), at.owners("pay")
+    return found
+
+
+def added(path: Path, name: str) -> list[tuple[int, int | None, str | None]]:
+    """Return poll, `number` and `text` of each row of a recorded table, in the order of polls."""
+    rows = RecordedTable(LakeFolder.of(path).table(name), WIDER[name]).read(["poll", "number", "text"])
+    return sorted(tuple(row.values()) for row in rows.to_pylist())
+
+
+def test_recording_continues_after_columns_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = RecordingBuilder(tmp_path)
+    old.poll(poll_of(100), START)
+    old.flush()
+    before = states(recording_reader.RecordingReader(tmp_path))
+
+    upgrade(monkeypatch)
+    assert states(recording_reader.RecordingReader(tmp_path)) == before
+    recorder = WiderBuilder(tmp_path, monkeypatch)
+    recorder.poll(poll_of(120), LATER)
+    recorder.flush()
+    recorder.poll(poll_of(140), LATER + 60_000, keyframe=True)
+    recorder.flush()
+
+    for compact in (False, True):
+        if compact:
+            recorder.compact()
+        lake = recording_reader.RecordingReader(tmp_path)
+        read = states(lake)
+        assert {poll: read[poll] for poll in before} == before
+        assert list(read) == [START, LATER, LATER + 60_000]
+        assert read[LATER][0] == CLUSTER
+        assert lake.at(LATER / 1000).owners("pay") == {("t", 0): "m-1"}
+        assert [row.offset for row in lake.at(LATER / 1000).offsets("pay").committed] == [120]
+        assert [len(poll.groups) for poll in poll_reader.read_polls(lake, ["pay"], lake.polls())] == [1, 1, 1]
+        assert list(lake.group_timeline("pay", START / 1000, LATER / 1000).lag) == [50, 30]
+        change = lake.next_change("pay", START / 1000)  # the first value of a new column counts as a change
+        assert change is not None
+        assert change.ms == LATER
+        for name in WIDER:
+            assert added(tmp_path, name) == [(START, None, None), (LATER, 7, "new"), (LATER + 60_000, 7, "new")]
