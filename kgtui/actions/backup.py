@@ -144,7 +144,7 @@ def cluster_fields(cluster: ClusterInfo) -> dict[str, Any]:
 
 
 def as_json(value: Any) -> str:
-    """Write a value as one line of ASCII JSON, so that control characters in names stay escaped."""
+    """Format a value as one line of ASCII JSON, so that control characters in names stay escaped."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
 
 

@@ -253,7 +253,10 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result if the group was certainly not deleted by this request; None if this must be verified."""
+    """Return the result of a group that this request certainly did not delete.
+
+    Returns None if the request may have deleted the group. The caller must then check whether the group still exists.
+    """
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_text(settings: Settings) -> str:
-    """Write the clusters as a table, with a star at the default cluster."""
+    """Format the clusters as a table, with a star at the default cluster."""
     columns = [
         Column(title) for title in ("CLUSTER", "DEFAULT", "BOOTSTRAP", "ENVIRONMENT", "WRITES", "COMMAND-CONFIG")
     ]
@@ -54,7 +54,7 @@ def as_text(settings: Settings) -> str:
 
 
 def as_json(settings: Settings) -> bytes:
-    """Write the clusters as JSON. Client properties in the configuration file are listed by name, without values."""
+    """Encode the clusters as JSON. Client properties in the configuration file are listed by name, without values."""
     clusters: list[dict[str, Any]] = [
         {
             "name": name,

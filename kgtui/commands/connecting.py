@@ -103,7 +103,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return a snapshot from a recording, with the time of the poll as `taken_at`.
+    """Set `taken_at` of a snapshot from a recording to the time of the poll that `admin` shows.
 
     A snapshot of a cluster is returned unchanged.
     """

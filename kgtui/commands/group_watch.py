@@ -101,7 +101,7 @@ class _Watch:
     ) -> None:
         """Add the result of one read of a group to the history of the group.
 
-        If the group no longer exists, the history records that instead.
+        If the group no longer exists, no result is added, and the history is marked as that of a deleted group.
 
         Args:
             at: time of the read, in seconds since the epoch.

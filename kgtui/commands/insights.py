@@ -146,7 +146,7 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Write findings, most urgent first, each with advice, and then the age of the tables that they come from.
+    """Format findings, most urgent first, each with advice, and then the age of the tables that they come from.
 
     Args:
         found: all findings in the lake, and the ages of the tables.
@@ -169,7 +169,7 @@ def as_text(
 
 
 def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
-    """Write findings as JSON: unknown values are null, and times are RFC 3339 in UTC.
+    """Encode findings as JSON: unknown values are null, and times are RFC 3339 in UTC.
 
     Args:
         found: all findings in the lake, and the ages of the tables.
@@ -206,12 +206,12 @@ def _since(finding: Finding, as_of: float | None) -> str:
 
 
 def _local_time(seconds: float) -> str:
-    """Write a time in seconds since the epoch as local time with its UTC offset."""
+    """Format a time in seconds since the epoch as local time with its UTC offset."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "minutes")
 
 
 def _cell(value: Value) -> str:
-    """Write one value of a table row that a finding is based on."""
+    """Format one value of a table row that a finding is based on."""
     if value is None:
         return marks.NONE
     if isinstance(value, datetime):

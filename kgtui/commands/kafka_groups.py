@@ -188,10 +188,10 @@ TIMEOUT = 30.0
 """Timeout of every request, in seconds, as in GroupsCommand."""
 
 LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
-"""Error codes of a broker that is still starting."""
+"""Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
-"""Time, in seconds, after which a request to a starting broker is repeated."""
+"""Time after which a request is repeated if the response has an error code in `LOADING`, in seconds."""
 
 LEAST_WIDTH = 20
 """Minimum width of a column, as in GroupsCommand."""
@@ -298,7 +298,10 @@ async def _read(
 
 
 async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[str, Listing]], list[Fault]]:
-    """Return the cluster, a pair (id, listing) for every group sorted by id, and a fault for each broker that failed.
+    """List the groups of all brokers.
+
+    Returns the cluster, a pair (group id, type and state) for every group sorted by id, and a fault for each broker
+    that failed.
 
     Raises `UnreachableError` if no broker can be reached, and the error of the first broker if every broker fails.
     """
@@ -325,7 +328,10 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 
 
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
-    """List the groups of one broker. While its coordinator is loading, repeat the request, as Kafka's client does."""
+    """List the groups of one broker; `updated` of the result has all of them.
+
+    While the broker returns an error code in `LOADING`, the request is repeated, as in Kafka's client.
+    """
     import asyncio
 
     from kgtui.admin.deadline import Deadline

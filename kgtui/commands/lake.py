@@ -22,7 +22,7 @@ _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands and their options."""
+    """Add the subcommands of `kgtui lake` and their options."""
     from kgtui.commands.parser import add_format_option
 
     subcommands = parser.add_subparsers(
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """Return the notes at the end of the help."""
+    """Return the text below the options of `kgtui lake --help`."""
     return (
         "A running recorder compacts and prunes its own tables. Files that these commands have replaced stay on the\n"
         "disk for an hour, because other programs may still be reading them."
@@ -56,7 +56,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command and return its exit code, which is 1 if a table could not be read or written."""
+    """Run `kgtui lake` and return its exit code, which is 1 if a table could not be read or written."""
     if args.what == "status":
         return _print_status(args)
     if args.what == "optimize":
@@ -100,7 +100,10 @@ def _print_results(results: Iterable[MaintenanceResult]) -> int:
 
 
 def parse_keep(values: Iterable[str]) -> KeepRules:
-    """Parse the values of `--keep`. Raises `UsageError`."""
+    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`, and return for how long to keep rows.
+
+    Raises `UsageError`.
+    """
     from kgtui.lake.maintenance import KeepRules
 
     default: int | None = None
@@ -118,7 +121,7 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Format the status as a table.
+    """Format the status of a lake as a table with one line per Delta table.
 
     If the table would be wider than `width` cells, as many of `_OPTIONAL_COLUMNS` as necessary are left out.
     """

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 class ListWatch:
     """Reads the selected groups again and again.
 
-    If a read lacks groups because their coordinator does not respond, or lacks their members or lag, the values of the
-    last read that had them are kept.
+    If a group cannot be read, for example because its coordinator does not respond, a read may return the group without
+    members and lag, or not return it at all. In both cases, the values from the last successful read of the group are
+    used.
 
     Args:
         query: the filter; None selects every group.
         select: reads the groups within a timeout in seconds. Raises `UnreachableError` if no broker responds.
         interval: time between two reads, in seconds.
-        timeout: maximum timeout of one read, in seconds.
+        timeout: upper limit for the timeout that is passed to `select`, in seconds.
     """
 
     def __init__(
@@ -96,7 +97,12 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return the selection of a read in which no broker answered."""
+    """Return a selection without groups, for a read in which no broker answered.
+
+    Args:
+        last: result of the previous read, from which the cluster and its brokers are copied.
+        error: becomes the fault of every broker.
+    """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
     snapshot = replace(

@@ -64,15 +64,18 @@ class CommandParser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        The type is `str`, so that this parser accepts empty words after the command, such as an empty filter. The
-        parser of the subcommand checks these words.
+        Words after the command may be empty, such as an empty filter. This parser accepts all of them, because the
+        parser of the subcommand checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str
         return action
 
     def load(self) -> ModuleType | None:
-        """Import the module of the command and add its options; only the first call has an effect."""
+        """Import the module of the command, and add the options of the command to this parser.
+
+        Returns the module, or None if the parser has no module or has already loaded it.
+        """
         if self._module is None:
             return None
         module = import_module(self._module)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands and their options."""
+    """Add the subcommands of `kgtui pipeline` and their options."""
     subcommands = parser.add_subparsers(dest="what", metavar="run|watch|demo", required=True, prog=parser.prog)
     once = subcommands.add_parser("run", help="decode new records, update the gold tables, and exit")
     watch = subcommands.add_parser("watch", help="repeat what run does until Ctrl-C")
@@ -61,7 +61,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def epilog() -> str:
-    """Return the notes at the end of the help."""
+    """Return the text below the options of `kgtui pipeline --help`."""
     return (
         "The topic __consumer_offsets is read only if a cluster is named with --bootstrap-server or --cluster. The\n"
         "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped, and\n"
@@ -71,7 +71,7 @@ def epilog() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command and return its exit code."""
+    """Run `kgtui pipeline` and return its exit code."""
     if args.what == "demo":
         return pipeline_demo.run(args)
     interval = parse_duration("--every", args.every) if args.what == "watch" else None
@@ -144,9 +144,9 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources that the options name.
+    """Return the sources of records that the options name.
 
-    If the options name a cluster, the log bounds of `__consumer_offsets` are read from that cluster.
+    If the options name a cluster, the log start and end offsets of `__consumer_offsets` are read from that cluster.
 
     Args:
         since: time in seconds since the epoch; older records are skipped when the topic is read for the first time.
@@ -195,11 +195,13 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
     return pending.days
 
 
-# -- functions that read the partitions and log bounds of `__consumer_offsets` ---------------------------------------
+# -- functions that read the partitions and log offsets of `__consumer_offsets` --------------------------------------
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Read the partitions and log bounds of `__consumer_offsets` from the cluster that the options name.
+    """Read which partitions `__consumer_offsets` has, and their log start and end offsets.
+
+    The options name the cluster.
 
     Raises:
         SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.

@@ -56,7 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command and return the exit code of the first step that failed."""
+    """Run `kgtui pipeline demo`: record a history, run the pipeline, and print the findings.
+
+    Returns the exit code of the first step that failed, or 0.
+    """
     history = _history(args)
     lake = _new_folder(args.lake)
     started = time.monotonic()

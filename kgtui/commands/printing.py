@@ -167,7 +167,10 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence. It is dropped if the previous sentence has been shown for less than the minimum time."""
+        """Show a sentence, but on a terminal at most every `_REDRAW` seconds, and elsewhere every `_REPEAT` seconds.
+
+        Sentences in between are dropped.
+        """
         now = time.monotonic()
         if now - self._last < self._every:
             return

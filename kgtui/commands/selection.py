@@ -36,9 +36,9 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: two numbers of groups: those to which the filter could be applied, because their data is known, and
-            all to which it had to be applied. Groups that the list of groups alone rules out are not counted.
-        listed: all groups of the cluster.
+        searched: pair (number of groups whose data was sufficient to apply the filter, number of groups whose data was
+            needed). Groups that the filter rules out by their id, type or state alone are not counted.
+        listed: group id → type and state, for all groups of the cluster.
     """
 
     snapshot: Snapshot
@@ -230,7 +230,7 @@ async def _enrich(
     """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
 
     Args:
-        deadline: time limit. It must have one step left for reading members, and two steps for reading lag.
+        deadline: time limit. Reading members uses one of its steps, and reading lag uses two.
     """
     from kgtui.admin.reading import GroupsRead, Logs, read_groups
     from kgtui.model.query import Need
@@ -296,7 +296,11 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return the mapping `Snapshot.by_listing` of these groups."""
+    """Return row of ListGroups → ids of the groups with this row, for `Snapshot.by_listing`.
+
+    Args:
+        rows: group id → row of ListGroups: type, protocol, state and coordinator.
+    """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

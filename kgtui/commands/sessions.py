@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""While a recording plays, one recorded poll stays on the screen for at most this number of further `advance` calls.
+"""Maximum number of calls of `advance` for which a playing recording waits for the time of the next poll.
 
-If the next poll is further away, because the poll interval is long, `advance` moves to it at once.
+If more calls would be necessary, because the polls are far apart, `advance` moves to the next poll at once.
 """
 
 
@@ -61,7 +61,11 @@ class SessionOpener:
         )
 
     async def demo(self, options: Options | None = None) -> Session:
-        """Start a simulated cluster and open a session on it; the cluster stops when the program ends."""
+        """Start a simulated cluster and open a session on it; the cluster stops when the program ends.
+
+        Args:
+            options: options of the simulator; None for the default options.
+        """
         from kgtui.simulator import Options as SimulatorOptions
         from kgtui.simulator import spawn
 
@@ -298,7 +302,10 @@ class LakeReplayPosition:
         return True
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the timeline of a group between two times in seconds since the epoch. Raises `LakeError`."""
+        """Return the lag, members, rates and events of a group between two times in seconds since the epoch.
+
+        Raises `LakeError`.
+        """
         return await asyncio.to_thread(self._admin.recording.group_timeline, group, since, until)
 
     async def compare(self, at: float) -> Comparison:

@@ -37,7 +37,11 @@ def run_demo(args: argparse.Namespace, options: Options) -> int:
 
 
 def _start(args: argparse.Namespace, demo: Options | None) -> int:
-    """Check the options, and then open the terminal UI. Raises `UsageError` before it opens."""
+    """Open the terminal UI and return the exit code. Raises `UsageError` first if an option is wrong.
+
+    Args:
+        demo: options of the simulated cluster to open; None for the cluster that `args` or the configuration name.
+    """
     if args.filter:
         from kgtui.model.query import parse
 

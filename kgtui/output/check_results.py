@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _STEADY = 0.05
 """If the lag rises or falls by less than this, in records/s, its trend is shown as 0."""
 _LONG_TIME_LAG = 60.0
-"""The estimated time to catch up is shown only if the time lag is at least this long, in seconds."""
+"""The estimated time to catch up is shown only if the oldest unread record has at least this age, in seconds."""
 _WATCHED = "the reads of this check"
 
 
@@ -58,7 +58,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Write the verdicts as a table. `OK?` means that a worse verdict could not be ruled out."""
+    """Format the verdicts as a table. `OK?` means that a worse verdict could not be ruled out."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
@@ -70,7 +70,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 
 
 def as_json(results: CheckResults) -> bytes:
-    """Write the verdicts as JSON: the same document as for `kgtui ls`, plus the key `check` with a summary.
+    """Encode the verdicts as JSON: the same document as for `kgtui ls`, plus the key `check` with a summary.
 
     Durations are in seconds.
     """
@@ -88,7 +88,7 @@ def as_json(results: CheckResults) -> bytes:
 
 
 def as_csv(results: CheckResults) -> bytes:
-    """Write the verdicts as CSV with a header line; unknown values are empty cells."""
+    """Encode the verdicts as CSV with a header line; unknown values are empty cells."""
     rows = (tuple(as_object(CSV_FIELDS, results.snapshot, group).values()) for group in results.ids)
     return formats.csv_bytes([field.name for field in CSV_FIELDS], rows)
 
@@ -98,7 +98,7 @@ WRITERS: dict[Format, Callable[[CheckResults], str | bytes]] = {"table": as_tabl
 
 
 def trend_text(trend: float | None) -> str:
-    """Write the trend of a lag, in records/s: `+12.5/s`, `-3.0/s`, `0/s`, or `–` if it is unknown."""
+    """Format the trend of a lag, in records/s: `+12.5/s`, `-3.0/s`, `0/s`, or `–` if it is unknown."""
     if trend is None:
         return marks.NONE
     return "0/s" if abs(trend) < _STEADY else f"{trend:+,.1f}/s"
@@ -127,7 +127,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Write a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
+    """Format a verdict: `OK`, `WARN`, `GONE`, or a kind of error such as `STOP`.
 
     A `?` is added if a worse verdict is possible.
     """
@@ -201,7 +201,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return a field whose value comes from the health of a group."""
+    """Return an output field of a group, whose value the function `value` takes from the health of the group."""
     return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

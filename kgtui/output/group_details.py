@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Write groups as JSON: a document like that of `kgtui ls`, but with everything that is known about each group."""
+    """Encode groups as JSON: a document like that of `kgtui ls`, but with everything that is known about each group."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Write the partitions of groups as CSV, one line for each partition with an offset or an owner."""
+    """Encode the partitions of groups as CSV, one line for each partition with an offset or an owner."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups
@@ -40,7 +40,7 @@ def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
 
 
 def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
-    """Write a group as text for people: a header with its state and other fields, then its members and partitions.
+    """Format a group as text for people: a header with its state and other fields, then its members and partitions.
 
     Configs follow, but only those that were set for this group.
 

@@ -40,8 +40,8 @@ class GroupList:
         members: whether members were read.
         lag: whether offsets were read, so that the lag is known.
         repeated: whether further lists follow, so that each JSON document is written in one line.
-        earlier: group id → time of the read that its row is from, in seconds since the epoch. It contains the groups
-            that the newest read lacks because a broker does not respond.
+        earlier: group id → time of an earlier read, in seconds since the epoch, for each group whose values are from
+            that read because the newest read failed for this group.
     """
 
     snapshot: Snapshot
@@ -59,7 +59,7 @@ class GroupList:
 
 
 def as_table(groups: GroupList, *, wide: bool = False) -> str:
-    """Write the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
+    """Format the groups as a table. It has no columns for data that was not read; `wide` adds further columns."""
     fields = [field for field in (WIDE_LIST_COLUMNS if wide else LIST_COLUMNS) if groups.has(field)]
     columns = GroupColumns(groups.snapshot, groups.ids)
     titles, cells = columns_of(fields), [_cells(groups, columns, field) for field in fields]
@@ -75,7 +75,7 @@ def _age(groups: GroupList, group: str) -> str:
 
 
 def as_json(groups: GroupList) -> bytes:
-    """Write the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
+    """Encode the groups as JSON. Unknown values are null, and times are written as RFC 3339 in UTC."""
     from kgtui.output import formats
 
     names = [field.name for field in LISTED]
@@ -87,7 +87,7 @@ def as_json(groups: GroupList) -> bytes:
 
 
 def as_csv(groups: GroupList) -> bytes:
-    """Write the groups as CSV with a header line; unknown values are empty cells."""
+    """Encode the groups as CSV with a header line; unknown values are empty cells."""
     from kgtui.output import formats
 
     return formats.csv_bytes([field.name for field in LISTED], zip(*_data(groups), strict=True))

@@ -213,7 +213,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Write an incident as Markdown. No id, whatever it contains, can break out of its code span or its line."""
+    """Format an incident as Markdown. No id, whatever it contains, can break out of its code span or its line."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -232,7 +232,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Write a value as a code span, which no character of the value can close; `–` if there is no value."""
+    """Format a value as a code span, which no character of the value can close; `–` if there is no value."""
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])
@@ -244,7 +244,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Write a text as a code block, which no character of the text can close."""
+    """Format a text as a code block, which no character of the text can close."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

@@ -24,7 +24,7 @@ ASCII = {ord(NONE): "-", ord(AT_LEAST): ">="}
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the mark for a missing value: `x` or `?` if a fault is the reason, `–` without a fault."""
+    """Return the mark for a missing value: `x` if access was denied, `?` for any other fault, `–` without a fault."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
@@ -38,13 +38,14 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Write a number, or the mark that says why it is unknown."""
+    """Return a number as text, or the mark that says why it is unknown."""
     return unknown(fault) if value is None else str(value)
 
 
 def lag(value: int | None, uncounted: int, fault: Fault | None = None) -> str:
-    """Write a total lag, with `≥` before it if it does not count all partitions, or the mark that says why it is
-    unknown.
+    """Return a total lag as text, or the mark that says why it is unknown.
+
+    The lag is preceded by `≥` if it does not count all partitions.
 
     Args:
         value: the total lag; None if it is unknown.
@@ -67,7 +68,7 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
     Args:
         field: the field.
         unread: the mark to use if the value could not be read.
-        row, named: arguments of the function that gets the value.
+        row, named: arguments of `field.text`, which identify the table row, such as a snapshot and a group id.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 

@@ -31,7 +31,7 @@ def columns_of(fields: Iterable[Field[Row]]) -> list[Column]:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: str = "", header: bool = True) -> str:
-    """Write a table with one line per row, without trailing blanks.
+    """Format a table with one line per row, without trailing blanks.
 
     Control characters in cells are escaped. The width of a text is the number of terminal cells that it needs.
 
