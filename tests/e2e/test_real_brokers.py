@@ -103,3 +103,17 @@ def test_overview_names_the_missing_permission_on_a_topic_of_the_group(
     assert "DESCRIBE" in screen
     terminal.keys("q")
     assert terminal.status() == 0
+
+
+def test_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
+    """The user may describe the group, but not the topic in which the group has committed an offset."""
+    login = str(secure_broker.command_config("groupsonly"))
+    ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
+    ui.start()
+    ui.filter("team-b-app", shown=1)
+    terminal.keys("n", "4")
+    screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
+    assert "no offsets that you may see" in screen
+    assert "no committed offsets" not in screen
+    terminal.keys("q")
+    assert terminal.status() == 0
