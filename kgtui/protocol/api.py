@@ -52,9 +52,10 @@ class Message:
 
     @cached_property
     def struct(self) -> Struct:
-        """The parsed table of the message. It is parsed on first use, because most commands need few messages.
+        """The fields of the message, parsed from its table; `kgtui.protocol.schema` documents the tables.
 
-        Raises ValueError when a row of the table is malformed.
+        The table is parsed on first use, because most commands need few messages. Raises ValueError when a row of the
+        table is malformed.
         """
         return parse(self.name, self._rows)
 
@@ -69,7 +70,7 @@ class Message:
         dropped if its value is the default, or if the schema marks the field as ignorable.
 
         Raises EncodeError if a key is not a field of the message in any version, if a value has the wrong type, or if
-        this version does not have a field whose value must not be dropped.
+        a field is missing in this version and its value must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -85,7 +86,7 @@ class Message:
         Fields that this version does not have get the default of the schema. Unknown tagged fields are skipped.
 
         Bytes after the message are ignored. In strings, bytes that are not UTF-8 become lone surrogates, so that
-        encoding restores them. A strict message rejects both: bytes after the message and strings that are not UTF-8.
+        encoding restores them. A strict message instead rejects bytes after the message and strings that are not UTF-8.
 
         Raises DecodeError when the frame is truncated or inconsistent.
         """

@@ -28,10 +28,10 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool) -> Encode:
 
 
 class _Encoder:
-    """Generates the source of one encoder. In that source, the bytes are appended to the bytearray `out`.
+    """Generates the source of one encoder. The generated code appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` of the methods is the name of a variable in that source. Except in the method `value`, this
-    variable holds the mapping to encode.
+    The argument `value` of each method is the name of a variable in the generated code. In the method `value`, this
+    variable holds the value of one field. In all other methods, it holds a mapping from field names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool) -> None:

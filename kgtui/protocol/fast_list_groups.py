@@ -98,14 +98,14 @@ class ListGroupsRows:
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
-        """Skip the rows in `known` if they begin within the next 16 KiB.
+        """Search the next 16 KiB for the rows in `known`, and continue after them.
 
         Args:
             known: the bytes of consecutive rows from an earlier response of the same version.
             number: how many rows `known` contains.
 
         Returns:
-            The bytes of each row before the known rows, usually an empty list. If the known rows were not found,
+            The bytes of each row before the known rows; usually, there are none. If the known rows were not found,
             nothing is skipped and the result is None.
         """
         if number > self.left:
@@ -145,8 +145,9 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
     """Return the function that decodes the bytes of one row; that function raises DecodeError for malformed bytes.
 
-    In all rows together, the bytes after the group id (protocol type, state and type) have only a few dozen different
-    values. Each value is therefore decoded once, and the result is used for all rows and responses of that version.
+    The bytes after the group id (protocol type, state and type) are the same in many rows: even in a large cluster,
+    there are only a few dozen different ones. The function therefore decodes these bytes only once, and keeps the
+    result for all rows and responses of that version.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})

@@ -46,7 +46,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """None before version 8, because a request then names only one group, and its response does not repeat the id."""
+    """None before version 8. Older requests name only one group, and their responses do not contain its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -136,9 +136,10 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
     """Read the rows of all partitions of one topic.
 
-    They are read with one `struct` call if they have the same size and no tagged fields, otherwise one by one.
+    If all rows have the same size and no tagged fields, they are read with one `struct` call, otherwise one by one.
 
-    To check this, two slices take one byte from each row: the length of its metadata and its number of tagged fields.
+    Two slices check this for all rows at once. One slice has the length of the metadata of each row, and the other has
+    the number of tagged fields of each row. Both are single bytes.
     """
     if not number:
         return [], pos

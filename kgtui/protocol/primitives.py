@@ -16,10 +16,10 @@ MAX_STRING = 0x7FFF
 """Longest string in Kafka's protocol, in bytes of UTF-8, because string lengths are signed 16-bit integers."""
 
 INT16 = Struct(">h").unpack_from
-"""Read a big-endian int16; returns a tuple of one integer."""
+"""Called with `(data, pos)`: read the big-endian int16 at `pos`; return a tuple of one integer."""
 
 INT32 = Struct(">i").unpack_from
-"""Read a big-endian int32; returns a tuple of one integer."""
+"""Called with `(data, pos)`: read the big-endian int32 at `pos`; return a tuple of one integer."""
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _VERSION = Struct(">h")
 
 HEADER_SIZE = _VERSION.size
-"""Size in bytes of the version at the start of consumer and Connect data."""
+"""Size in bytes of the version with which the metadata and assignments of consumers and Connect workers begin."""
 
 
 def version_of(data: bytes) -> int | None:
-    """Return the version at the start of the data, or None if the version is missing or negative."""
+    """Return the version with which metadata or an assignment begins, or None if it is missing or negative."""
     if len(data) < HEADER_SIZE:
         return None
     version = int(_VERSION.unpack_from(data)[0])
@@ -31,16 +31,19 @@ def version_of(data: bytes) -> int | None:
 
 
 def version_bytes(version: int) -> bytes:
-    """Encode the version that the data begins with."""
+    """Encode the version with which metadata or an assignment begins."""
     return _VERSION.pack(version)
 
 
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
-    """Decode the data that follows the version; return None if the data does not match any version of `message`.
+    """Decode the metadata or assignment in `data`, which begins with `version`.
 
-    Data of an unknown newer version is decoded as the newest version of `message`. Some clients write a version but
-    omit the last fields of that version. The data is then decoded as an older version, but only if it ends exactly
-    where a message of the older version ends. Without this check, damaged data could be decoded as an empty list.
+    Returns None if `data` does not match any version of `message`. If `version` is newer than `message`, `data` is
+    decoded as the newest version of `message`.
+
+    Some clients write a version but omit the last fields of that version. Their data is decoded as an older version,
+    but only if it ends exactly where a message of the older version ends. Without this check, damaged data could be
+    decoded successfully, for example as a member without partitions.
     """
     version = min(version, message.high)
     try:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""The only version of the key tables. An encoded key begins with the number of its record type and has no version."""
+"""The version that is passed to the encoders and decoders of keys, which have only one version.
+
+An encoded key does not contain this version. It begins with its record type.
+"""
 
 
 class RecordType(IntEnum):
@@ -388,4 +391,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""Number of a record type → its schema."""
+"""Record type as an integer → its schema."""
