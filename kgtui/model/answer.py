@@ -102,7 +102,7 @@ class Answer(Generic[RowsT]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one write for one group, topic or partition.
+    """The result of one write. A write may concern a whole group, or one topic or partition of a group.
 
     Attributes:
         group: id of the group that the write concerns.

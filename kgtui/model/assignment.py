@@ -34,7 +34,7 @@ class Item(NamedTuple):
     Attributes:
         name: topic, subtopology or connector.
         number: number of the partition or task; -1 for a connector.
-        role: `` for partitions, one of `ROLES` for streams tasks, `connector` or `task` for Connect.
+        role: `active`, `standby` or `warmup` for streams tasks, `connector` or `task` for Connect, `` for partitions.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many items are assigned to one member, or to all members on one host or in one rack.
+    """The number of items that are assigned to one member, or to all members on one host or in one rack.
 
     Attributes:
-        name: member id, host or rack; None for all members without a rack.
+        name: member id, host or rack; None for the members without a rack, which are counted together.
         members: number of members with this member id, on this host or in this rack.
         items: number of items that are assigned to these members.
     """
@@ -64,9 +64,9 @@ class Skew:
     Attributes:
         by: what each load covers: one `member`, one `host` or one `rack`.
         loads: one load per member, host or rack; the one with the most items is first.
-        ratio: how uneven the distribution is. The items of each load are divided by its members. `ratio` is the largest
-            of these quotients, divided by the same quotient of the whole group. It is 1 if the items are distributed
-            evenly, and None if nothing is assigned.
+        ratio: the largest number of items per member in one load, divided by the average number of items per member of
+            the group: 1 if the items are distributed evenly, 2 if one load has twice the average. None if nothing is
+            assigned.
     """
 
     by: str
@@ -90,7 +90,7 @@ class PlacementStatus(Enum):
     LEAVING = "leaving"
     """The item is owned by a member that must give it up."""
     ARRIVING = "arriving"
-    """The item is assigned to a member that does not own it yet, and no other member owns it."""
+    """The target assignment gives the item to a member that does not own it yet. No owner has to give it up."""
     UNOWNED = "unowned"
     """No member owns the item, and the target assignment, if there is one, gives it to no member."""
     UNSUBSCRIBED = "not subscribed"
@@ -107,7 +107,9 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
-        waits_for: ids of the members that must give up or take the item before it is `SETTLED`.
+        waits_for: ids of the members for which an item that is `LEAVING` or `ARRIVING` waits: its owners that must give
+            it up; if there are none, members whose epoch is behind, which may still have the item; if there are none of
+            these either, the target owners.
     """
 
     item: Item
@@ -119,13 +121,13 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A member that delays the change to the target assignment.
+    """A member that delays the change from the current assignment to the target assignment.
 
     Attributes:
         gives_up: number of items that this member owns and must give up.
-        waiting: number of items that cannot reach their target owner before this member gives them up or takes them.
-        behind: number of epochs that the member is behind the target assignment; None for a static member that has left
-            temporarily (epoch -2).
+        waiting: number of items that wait for this member (`Placement.waits_for`).
+        behind: assignment epoch of the group minus epoch of the member; 0 for groups without epochs, and None for a
+            static member that has left temporarily (epoch -2).
     """
 
     member_id: str
@@ -240,10 +242,10 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield items that must exist, so that items without an owner are included.
+    """Yield items that must exist although no member may own them.
 
-    Each partition with an offset exists. If partition n of a topic is known, all partitions with smaller numbers exist.
-    The tasks of a streams group are computed from its topology.
+    Each partition with an offset exists. If `known` contains partition n of a topic, all partitions with smaller
+    numbers exist. The tasks of a streams group are computed from its topology.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -262,7 +264,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _tasks_of(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks of a subtopology: the number of partitions of its largest topic."""
+    """Return the number of tasks of a subtopology: the largest number of partitions that one of its topics has."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -356,7 +358,7 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 
 
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
-    """Return how evenly items are distributed over members, hosts and racks.
+    """Return one `Skew` for members, one for hosts and, if members have racks, one for racks.
 
     Members whose assignment is not known are left out. If no assignment is known, the result is empty.
     """

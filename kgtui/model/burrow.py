@@ -223,7 +223,7 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the lag was 0 recently: a log end in the window is not larger than the last committed offset."""
+    """Return whether the last committed offset has reached a log end in the window, so that the lag was recently 0."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 

@@ -239,15 +239,18 @@ _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 
 
 def reason_text(reason: str) -> str:
-    """Return the `reason` of a `PartitionLag` as text for people.
+    """Return the `reason` of a `PartitionLag` as text for people: `not reported` for `not told`, else unchanged.
 
-    `PartitionLag.reason` itself must keep the value `not told`, because the JSON output contains it.
+    `PartitionLag.reason` keeps the value `not told`, because the JSON output contains it.
     """
     return "not reported" if reason == "not told" else reason
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain a fault. The advice of the fault itself comes first, then the general advice for its error name."""
+    """Explain a fault.
+
+    The advice begins with `fault.advice`, followed by the general advice for the fault's error name.
+    """
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -291,7 +294,7 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 
 
 def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
-    """Explain everything unusual about a group: first its faults, then its offsets, then its state."""
+    """Explain a group: first its faults, then lost records and unknown lag, then its state."""
     found = [explain_fault(fault) for fault in faults_of(snapshot, group)]
     offsets = snapshot.offsets.get(group)
     if offsets is not None:
@@ -303,8 +306,9 @@ def explain_group(snapshot: Snapshot, group: str) -> list[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
-    They come from its newest reads, from its summary and from the poll of its coordinator. If a broker may have left
-    out all offsets of the group, there is a fault that says so.
+    They come from the newest reads of the group, from its summary (the values that the background sweep keeps about
+    each group), and from the newest poll of the group list of its coordinator. If a broker may have left out all
+    offsets of the group, there is a fault that says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the summary from the sweep is newer."""
+    """Return the description of a group; None if it was not read, or if the background sweep has read it since."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the sweep has read them since."""
+    """Return the offsets of a group; None if they were not read, or if the background sweep has read them since."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -141,7 +141,8 @@ hosts = of_members("host")
 def type_of(snapshot: Snapshot, group: str) -> str | None:
     """Return the group type; None if it is not known.
 
-    The type comes from the list of groups or, if the broker lists no types, from the description or the summary.
+    The type comes from the list of groups. If the broker lists no types, it comes from the description or, without one,
+    from the summary that the background sweep stored.
     """
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Characters that end the prefix of a family of group ids, such as `team-007.` in `team-007.settle`.
+"""Characters that separate the prefix of a group id from the rest. Groups with the same prefix form a family.
 
-Each string is a set of characters. The sets are tried in this order: `-` ends a prefix only if the id contains none of
-the other characters.
+Each string is a set of such characters. The first set of which the id contains a character is used. The family prefix
+of `team-007.settle` is therefore `team-007.`, because `-` separates only if the id contains none of the other
+characters.
 """
 
 
@@ -114,8 +115,8 @@ class GroupConfig:
         value: the value; None if the broker hides it, because it is sensitive.
         source: name of Kafka's ConfigSource, such as `DEFAULT_CONFIG` or `DYNAMIC_GROUP_CONFIG`.
         type: name of Kafka's ConfigType, such as `INT`; None before version 3 of the RPC.
-        synonyms: `(name, value, source)` of each entry that the broker uses if the entries before it are not set
-            (Kafka's ConfigSynonyms).
+        synonyms: `(name, value, source)` of each entry from which the broker can take the value, in order of
+            precedence: an entry is used if those before it are not set (Kafka's ConfigSynonyms).
     """
 
     name: str

@@ -67,7 +67,7 @@ class OffsetExpiry(Enum):
     AFTER_EMPTY = auto()
     """All offsets are deleted when the retention time has passed since the group became Empty.
 
-    The rule for simple groups, which are classic groups without a protocol type, is `AFTER_COMMIT`.
+    Simple groups (classic groups without a protocol type) are an exception, because they expire by `AFTER_COMMIT`.
     """
 
 
@@ -114,7 +114,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """Text of `kgtui doctor` about a broker that does not support the describe RPC of this type."""
+        """What `kgtui doctor` prints about a broker without the describe RPC of this type: `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:

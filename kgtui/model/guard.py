@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FRESH_SECONDS = 10.0
 """The terminal UI offers to delete a group only if its description is at most this old, in seconds.
 
-If the poll interval of the group's broker is long, a larger limit is used.
+If 2.5 times the poll interval of the group's broker is longer, that is the limit.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -104,6 +104,8 @@ def delete_availability(
     """Return why the terminal UI does not offer to delete a group now; None if it offers the deletion.
 
     Args:
+        group: id of the selected group; None if none is selected.
+        read_only: whether the session is read-only, so that nothing may be deleted.
         now: seconds since the epoch; None stands for the time of the snapshot.
     """
     if read_only:

@@ -21,10 +21,10 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Key of a filter term (`client`, `host` or `member`) → function that returns the texts in which the term searches.
+"""Key of a filter term → function that takes the members of a group and returns the texts in which the term searches.
 
-For example, the function for `client` returns the client ids of the members. The index stores the texts of all keys, in
-this order. A filter term reads the texts of its key with `facts.of_members(key)`.
+For example, the term `client:app*` searches in the client ids of the members. The member index stores the texts of all
+keys, in this order. A filter term reads the texts of its key with `facts.of_members(key)`.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -34,13 +34,17 @@ _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
-    """Return the member index of a group, or an empty string if it has no members."""
+    """Return the member index of a group: its client ids, hosts and member ids in one string; empty without members."""
     known = tuple(members or ())
     return encode_member_index({key: names(known) for key, names in NAMES.items()}) if known else ""
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index that contains these texts by key. The keys are those of `NAMES`."""
+    """Return the member index, one string, that contains the given texts.
+
+    Args:
+        names: key of `NAMES` → texts, such as `client` → client ids.
+    """
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
         for key in NAMES
@@ -48,7 +52,7 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that takes a member index and returns its texts for this key, a key of `NAMES`."""
+    """Return a function that takes a member index and returns the texts that it contains for one key of `NAMES`."""
     number = list(NAMES).index(key)
 
     def read(text: str) -> tuple[str, ...]:

@@ -144,7 +144,10 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class Subtopology:
-    """A part of a streams topology (KIP-1071). It has one task per partition of its source topics."""
+    """A part of a streams topology (KIP-1071).
+
+    It has as many tasks as the largest of its source topics has partitions.
+    """
 
     subtopology: str
     source_topics: tuple[str, ...] = ()

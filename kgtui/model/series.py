@@ -23,7 +23,7 @@ GROUPS = 500
 If there are more, the series of the group that has had no new sample for the longest time is dropped.
 """
 CHANGE_POINTS = 500
-"""Maximum number of change points kept per group."""
+"""Maximum number of change points (reads that differ from the previous read) kept per group."""
 
 
 class GapRule(NamedTuple):

@@ -37,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations on the event loop. When a slice has reached its maximum duration, other tasks can run."""
+    """Runs computations on the event loop in slices of limited duration. Other tasks can run between two slices."""
 
     def __init__(
         self,

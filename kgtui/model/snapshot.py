@@ -69,11 +69,13 @@ class Snapshot:
     Attributes:
         serial: number of the snapshot. A monitor numbers its snapshots consecutively.
         taken_at: time of the snapshot, in seconds since the epoch.
-        groups: group id → listing of the group in the newest list of its coordinator, in no particular order.
+        groups: group id → row of the group in the newest list of its coordinator, in no particular order. Groups with
+            equal rows share one `Listing`.
         by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
             and never modified.
-        summaries: group id → summary from the background sweep. All snapshots of a monitor share this mapping, so that
-            older snapshots show later summaries too; a copy of 100,000 entries per snapshot would be too slow.
+        summaries: group id → summary from the background sweep, which reads all groups again and again. All snapshots
+            of a monitor share this mapping, so that older snapshots show later summaries too; a copy of 100,000 entries
+            per snapshot would be too slow.
         details: group id → newest description, for groups that are selected or in view.
         offsets: group id → newest offsets, for groups that are selected or in view.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.

@@ -23,10 +23,10 @@ class Change(NamedTuple):
     """The difference between two consecutive change points.
 
     Attributes:
-        before: the earlier of the two change points; None if nothing is known about the time before `now`.
+        before: the earlier of the two change points; None if there is none, or if the later one follows a gap.
         now: the later of the two change points.
-        lasted: how long the earlier state was observed, in seconds; None if the state is the same, or if its beginning
-            was not observed.
+        lasted: how long the group was in the earlier state, in seconds; None if the state did not change, or if the
+            beginning of the earlier state was not observed.
         rebalanced: duration of the rebalance that ended with this change, in seconds, counted from the read that first
             observed it; None if no rebalance ended.
     """
@@ -86,9 +86,11 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of the known values of a column over the `seconds` up to time `at`.
+        """Return the mean of a column in the last `seconds` before the last sample up to time `at`.
 
-        The result is None if the last value up to `at` is not known. The arguments are those of `value_at`.
+        Unknown values are ignored.
+
+        The result is None if the value in this last sample is not known. `column` and `at` are those of `value_at`.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):
@@ -162,7 +164,9 @@ def largest(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LagHistory:
-    """The lag of one group from the gold tables of a lake: one value per minute, None where it is not known.
+    """The lag of one group as recorded in a lake: one value per minute, None where it is not known.
+
+    The values come from the gold tables, which the PySpark pipeline computes from the recorded polls.
 
     Attributes:
         minutes: start of each minute in seconds since the epoch, ascending.

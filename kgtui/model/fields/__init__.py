@@ -69,11 +69,12 @@ class Field(Generic[Row]):
         encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no
             conversion.
         missing: the reason that is shown if the field has no value.
-        optional: True if a field without a value is left out of the JSON of members, and of the lines that `kgtui show`
-            prints above its tables.
+        optional: True if the field is left out where it has no value. This applies to the JSON of members, and to the
+            lines that `kgtui show` prints above its tables.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
-        by_listing: True if the value depends only on the `Listing` of a group, unless the listing is incomplete or the
-            group has a newer description.
+        by_listing: True if the value comes from the row of the group in the list of groups (its `Listing`), so that it
+            is the same for all groups with equal rows. Old brokers leave out the type and state, and a description may
+            be newer than the list; the value then comes from the description.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 

@@ -32,7 +32,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that returns the attribute `name` of a group's description.
+    """Return a function that reads the attribute `name` of a group's description.
 
     The returned function takes a snapshot and a group id, and returns None for a group that was not described.
     """
@@ -86,8 +86,8 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 def _module(name: str) -> Any:
     """Import a module of the model at its first use, because a plain `kgtui ls` does not need it and starts faster.
 
-    The result is cached, because the functions below run for each of up to 100,000 groups, and an `import` statement in
-    them would take longer than all their other work.
+    The result is cached, because the functions that use the module run for each of up to 100,000 groups, and an
+    `import` statement in them would take longer than all their other work.
     """
     return import_module(f"kgtui.model.{name}")
 
@@ -323,8 +323,8 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 class GroupColumns:
     """Reads fields of many groups, which is faster than reading one value at a time.
 
-    A field with `by_listing` is computed once for all groups with the same `Listing`, because even 100,000 groups have
-    only a few different listings.
+    A field with `by_listing` is computed once for all groups with the same `Listing` (type, protocol, state and
+    coordinator), because even 100,000 groups have only a few different listings.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -341,8 +341,8 @@ class GroupColumns:
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
         """Return `convert(value, group)` for each group, where `value` is what `Field.value` returns.
 
-        For a field with `by_listing`, `convert` may be called only once for all groups with the same listing, with the
-        id of any of them.
+        For a field with `by_listing`, groups with the same listing may share one result. `convert` is then called once
+        for all of them, with the id of one of these groups, so its result must not depend on the id.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

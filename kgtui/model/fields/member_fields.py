@@ -29,7 +29,7 @@ def partitions_text(assignment: TopicPartitions) -> str:
 def assignment_text(member: Member) -> str | None:
     """Format what a member works on: partitions, tasks by role, connectors, or the role of a schema registry node.
 
-    Return None if the broker did not report it.
+    Return None if the broker did not report the assignment.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -42,7 +42,7 @@ def assignment_text(member: Member) -> str | None:
 
 
 def target_text(member: Member) -> str | None:
-    """Format the target assignment of a member (KIP-848); None if its protocol has no target assignments."""
+    """Format the target assignment of a member (KIP-848, KIP-1071); None if its protocol has no target assignments."""
     if member.streams is not None:
         target = member.streams.target
         return _roles_text(target.active, target.standby, target.warmup)
@@ -199,15 +199,19 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the members table of `kgtui show`; see `has_column`."""
+    """Return the columns of the members table of `kgtui show` for which `has_column` is true.
+
+    Args:
+        wide: whether to include the additional columns of `--format wide`.
+    """
     return [field for field in (_WIDE_COLUMNS if wide else _COLUMNS) if has_column(field, description)]
 
 
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    A field with `hide_empty` has a column if any member has a value. The protocol has a column if the members use
-    several protocols.
+    A field with `hide_empty` has a column if any member has a value. The protocol has a column if some members use
+    another protocol than their group. Every other field has a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

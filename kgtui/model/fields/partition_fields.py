@@ -82,7 +82,13 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, LEADER_EPOCH, METADATA)
 
 
 def partition_columns(*, share: bool, wide: bool) -> list[PartitionField]:
-    """Return the columns of the partition table of `kgtui show`."""
+    """Return the columns of the partition table of `kgtui show`.
+
+    Args:
+        share: whether the group is a share group. The table then shows the start offset (SPSO) instead of the committed
+            offset.
+        wide: whether to include the additional columns of `--format wide`.
+    """
     return [START_OFFSET if share and field is COMMITTED else field for field in (_WIDE_COLUMNS if wide else _COLUMNS)]
 
 

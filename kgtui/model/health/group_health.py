@@ -47,7 +47,7 @@ def with_hidden_offsets(health: GroupHealth) -> GroupHealth:
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Return the result of `health_of`, but yield after each partition, so that other tasks can run.
+    """Compute the result of `health_of` in a generator that yields after each partition, so that other tasks can run.
 
     The read history must not change before the generator ends.
     """
@@ -113,7 +113,10 @@ def _gone(history: ReadHistory) -> GroupHealth:
 def _judge(
     history: ReadHistory,
 ) -> Callable[[PartitionLag, Sequence[Sample]], tuple[PartitionVerdict, PartitionHealth]]:
-    """Return the function that computes the verdict on one partition, which depends on the type of the group."""
+    """Return the function that judges one partition: `judge_share` for share groups, else `judge_observed`.
+
+    The returned function takes the newest offsets and all samples of the partition.
+    """
     description, watching = history.description, history.watching
     if description is None or description.type not in SHARE_OFFSET_TYPES:
         return lambda row, samples: judge_observed(row, samples, watching)
@@ -122,10 +125,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts of all partitions. Verdicts that are not worse than the given status are left out.
+    """Merge the undecided verdicts of all partitions into one entry per verdict and kind of missing data.
 
-    Entries with the same verdict and the same missing data become one entry, with the largest `needs`, the smallest
-    `has` and the number of partitions.
+    An entry has the largest `needs` and the smallest `has` of its partitions, and their number. A verdict that is not
+    worse than `given`, the decided status of the group, is left out, because it could not change that status.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

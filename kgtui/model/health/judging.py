@@ -57,16 +57,18 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
+"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-Burrow reads log ends once per `offset_refresh`, and computes lag with a log end that can be that old. The factor is
-below 1, because reads are sometimes a little early.
+Burrow reads log ends only once per `offset_refresh`, so the log end that it uses may be that old. kgtui reads log ends
+more often, and uses the newest one that is old enough. The fraction is below 1, because reads are sometimes a little
+early.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag (`PartitionLag.reason`) for which the partition is OK.
+"""Reasons for an unknown lag (`PartitionLag.reason`) with which the partition is OK.
 
-For every other reason, the verdict is undecided. For these two, the group reads nothing from the partition.
+With these two, the group reads nothing from the partition. With every other reason, it is undecided whether the
+partition is OK.
 """
 
 
@@ -88,9 +90,10 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how long a full window (`rules.intervals` commits) takes at the observed pace, in seconds.
+        """Return how long a full window of commits (`Options.intervals`) takes, in seconds.
 
-        If no commit is observed for longer than this, the group may have stopped.
+        For a window that is not full yet, this is estimated from the observed pace or else from
+        `Watching.commit_interval`. If no commit is observed for longer than this, the group may have stopped.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -263,7 +266,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds the share group has acknowledged nothing although its lag was above `allowed_lag`."""
+    """Return how long nothing was acknowledged and the lag was above `allowed_lag`, up to the newest read (seconds)."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -273,9 +276,10 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether condition 5 of the module docstring is met, which leads to the status WARN.
+    """Return whether the lag was too large all the time, has grown and never fell (status WARN).
 
-    If the reads cover less than `watching.window` seconds, the condition is tested for the time that they cover.
+    This is condition 5 of the module docstring. If the reads cover less than `watching.window` seconds, the condition
+    is tested for the time that they cover.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -62,8 +62,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return the seconds until the lag is 0 if the trend continues; 0 if there is no lag.
 
-    The result is None if the lag does not fall, or if it falls by less than twice the standard error of the trend. Such
-    a small change proves nothing, because the lag of a group that keeps up also rises and falls.
+    The result is None if the lag does not fall, or if it falls more slowly than twice the standard error of the trend.
+    Such a slow fall proves nothing, because the lag of a group that keeps up also rises and falls.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -76,8 +76,9 @@ def time_lag(position: int, samples: Sequence[Sample]) -> TimeLag | None:
     """Estimate the age of the record at `position` in seconds; 0 if the record has not been written yet.
 
     The estimate uses the log end offsets of the samples. It assumes that the log grows evenly between two samples, and
-    that the record at offset n was written when the log end became n + 1. A record that exists at the first sample is
-    at least as old as that sample. The result is None if no log end offset is known.
+    that the record at offset n was written when the log end became n + 1. For a record that was written before the
+    first sample, the result is the age of that sample as a lower bound. The result is None if no log end offset is
+    known.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:

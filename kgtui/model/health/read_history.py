@@ -109,15 +109,16 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period summarizes consecutive reads. It ends with a read that has a change, or after a minute without a change.
+A period is the time between two consecutive reads if the group has changed in between. Consecutive times without a
+change are combined into periods of at most one minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-The elements are its end, its duration, the number of state changes, the number of started rebalances, and the increase
-of the epoch.
+The elements are the end of the period in seconds since the epoch, its duration in seconds, the number of state changes,
+the number of rebalances that started, and the increase of the group epoch.
 """
 
 
@@ -158,7 +159,7 @@ class RebalanceLog:
         del self._rows[: -PERIODS_KEPT * _PERIOD_FIELDS]
 
     def rate(self, now: float) -> RebalanceRate | None:
-        """Return the number of rebalances in the last hour before `now`.
+        """Return the changes of state and epoch in the last hour before `now`, and the number of rebalances.
 
         The result is None if this hour does not contain two reads without a gap between them.
         """
@@ -175,6 +176,7 @@ class RebalanceLog:
 class ReadHistory:
     """The reads of one group, oldest first.
 
+    No rate is computed across a gap, which is a time without reads longer than `watching.gap_after`, or a failed read.
     The memory is bounded, however long the group is watched: at most 5 kB per partition (see `Samples`) plus 50 kB.
 
     Args:

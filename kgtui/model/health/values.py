@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Basis of a verdict that is computed from polled offsets instead of commits."""
+"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because the commits are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class Lack(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that the reads could neither confirm nor exclude. It is worse than the actual verdict.
+    """A verdict that is worse than the computed one, and that the reads could neither confirm nor exclude.
 
     Attributes:
         status: the undecided verdict, such as STOP.
         lack: kind of data that is missing.
-        needs: amount of data that is needed to decide.
-        has: amount of data so far.
+        needs: amount of data that is needed to decide, in seconds or commits (see `Lack`).
+        has: amount of data so far, in the same unit.
         partitions: number of partitions for which the verdict is undecided.
         why: reason for an unknown lag, such as `forbidden` or `no leader`, or `kgtui.model.access.HIDDEN` if a broker
             may have left out all offsets; `` if other data is missing.
@@ -106,10 +106,10 @@ class Loss:
 
     Attributes:
         seconds: time until the first unread record is deleted.
-        basis: what the estimate is based on: `retention` (the topic's retention and the age of the record) or `log
-            start` (the observed movement of the log start offset).
+        basis: what the estimate is computed from: `retention` (the topic's retention and the age of the oldest unread
+            record) or `log start` (the observed movement of the log start offset).
         lead: number of records from the log start to the group's position.
-        at_most: True if the loss may come sooner, because the record may be older than observed.
+        at_most: True if the loss may come sooner, because the oldest unread record may be older than its estimated age.
     """
 
     topic: str
@@ -196,8 +196,8 @@ class PartitionHealth:
         position: committed offset or share-partition start offset; None if there is none.
         still: observed time since the last change of the position, in seconds.
         commits: number of commits in the window; for a share group, number of different start offsets.
-        complete: number of commits in the window as a fraction (0 to 1) of Burrow's setting `intervals`. For a share
-            group, the reads with a known lag are counted instead of commits.
+        complete: how full the window of commits is, as a fraction (0 to 1) of Burrow's setting `intervals`. For a share
+            group, reads with a known lag are counted instead of commits.
         undecided: worse verdicts that the reads could neither confirm nor exclude.
         subscribed: whether a member subscribes to the topic; None if it is not known.
     """
@@ -220,7 +220,7 @@ class GroupHealth:
 
     Attributes:
         verdict: verdict by the rules of `kgtui.model.health.judging`.
-        basis: what the verdict is based on; always `observed`.
+        basis: what the verdict is computed from; always `observed`, which means polled offsets.
         worst: the partition with the worst status; if there are several, the one with the largest lag. None if every
             partition is OK.
         affected: number of partitions with the worst status.

@@ -236,7 +236,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
 
     Args:
         wild: positions at which a character is a wildcard; None if the value cannot have wildcards.
-        first: whether the value is at the beginning of a term, where `!` and `:` have a special meaning.
+        first: whether the term begins with this value. If so, a leading `!` (negation) and the first `:` (end of a key)
+            are escaped.
     """
     if not text:
         return '""'

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Maximum size of an RE2 program that is run as an `re2.Set`. Larger programs are run as a normal search.
+"""Maximum `programsize` (length of the compiled expression) for which an expression is searched with an `re2.Set`.
 
-A set is faster than a search, but RE2 reports an error if a set needs too much memory.
+A set is faster than `search`, which is used for larger expressions, because RE2 reports an error if a set needs too
+much memory.
 """
 
 

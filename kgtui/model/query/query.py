@@ -31,29 +31,31 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches which group ids matched the terms about group ids, for each listing of a snapshot.
+    """Caches which group ids matched the terms about group ids in the last filter, separately for each listing.
 
-    The result is reused when the user types the next character of a filter, or when the next poll arrives. Whether the
-    ids of a listing are the same as before is decided by object identity, so snapshots must never modify a sequence of
-    ids, but replace it.
+    A listing is the type, protocol, state and coordinator that groups have in common. Its result is reused when the
+    user types the next character of a filter, or when the next poll arrives with the same sequence of ids for this
+    listing. Sequences are compared by object identity, so snapshots must never modify a sequence of ids, but replace
+    it.
     """
 
     def __init__(self) -> None:
         self._kept: dict[Listing, tuple[Sequence[str], _Terms, Sequence[str]]] = {}
 
     def forget(self, lists: Mapping[Listing, Sequence[str]], terms: _Terms) -> None:
-        """Drop the results for listings whose sequence of ids has changed.
+        """Drop the results for listings whose sequence of group ids has been replaced.
 
         Args:
             lists: listing → its current group ids.
-            terms: the terms of the next filter about group ids. If there are none, all results are dropped.
+            terms: the terms about group ids in the next filter. If there are none, all results are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return the group ids that may match all of the terms, and the terms with which they must still be tested.
+        """Return the group ids that may match all of the terms, and the terms that must still be tested on these ids.
 
-        Without a usable result for the listing, these are all of the given ids and terms.
+        A cached result is used if each of its terms is certainly true of every id that matches the new terms. Without
+        such a result, all of the given ids and terms are returned.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
@@ -172,8 +174,8 @@ class Query:
 
         Args:
             marked: ids of the groups that the user has marked, for the term `marked:`.
-            cache: the ids that matched earlier filters, so that fewer ids must be tested. The ids that match this
-                filter are added.
+            cache: the ids that matched the terms about group ids in the last filter, so that fewer ids must be tested.
+                It is updated with the ids that match these terms of this filter.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()

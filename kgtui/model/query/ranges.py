@@ -41,7 +41,8 @@ class Range:
 
         Args:
             value: the number to test.
-            at_least: whether the true number may be larger than `value`. The result is None if it depends on this.
+            at_least: whether the true number may be larger than `value`. The result is None if the range contains some
+                of the possible numbers, but not all. The range `unknown` contains a value exactly if this is True.
         """
         if self.unknown:
             return at_least
@@ -53,7 +54,11 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range in the filter language, so that it needs no quotes in a shell."""
+        """Return the range in the filter language, so that it needs no quotes in a shell.
+
+        Args:
+            units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.
+        """
         if self.unknown:
             return "unknown"
         low = "" if self.low is None else _spell(self.low, units)
@@ -68,7 +73,11 @@ class RangeSyntaxError(ValueError):
 
 
 def read_range(text: str, units: Mapping[str, int]) -> Range:
-    """Parse a range whose numbers may have the given units. Raises `RangeSyntaxError` if it is not valid."""
+    """Parse a range. Raises `RangeSyntaxError` if it is not valid.
+
+    Args:
+        units: the units that a number may have, with their factors: `COUNT_UNITS` or `TIME_UNITS`.
+    """
     if text.lower() == "unknown":
         return Range(unknown=True)
     ordered = _ORDERED.fullmatch(text)

@@ -75,8 +75,8 @@ class ListingKey(TermKey):
 
     Attributes:
         of_listing: function that returns the texts to compare for a listing; None if the broker does not list them.
-        of_group: function that returns the text of one group if the listing does not have it; None if a description
-            does not have it either.
+        of_group: function that returns the text of one group from other data than the listing, which is used if the
+            listing does not contain it; None if only listings contain the text.
         quoted: whether a value that is not in `values` is accepted if it is written in quotes.
     """
 
@@ -105,9 +105,10 @@ class NumberKey(TermKey):
         number: function that returns the number of one group.
         in_summary: name of the attribute of `Summary` with the same number; `` if there is none. Groups that only the
             background sweep reads are compared by this attribute, because that is faster than calling `number`.
-        newer_in: name of the attribute of `Snapshot` with reads that may be newer than the summary.
-        searched_without_value: whether `Query.searched` counts a group as one with enough data although its number is
-            not known.
+        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read in
+            full, perhaps later than the summary; `number` is called for them. `` without `in_summary`.
+        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but its number
+            is still unknown.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

@@ -30,7 +30,10 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One value of the term: the verdict `name` (or `unknown`). If `or_worse` is True, worse verdicts match too."""
+    """One value of a term `verdict:`: a verdict of `NAMES` or `unknown`.
+
+    If `or_worse` is True, worse verdicts match too.
+    """
 
     name: str
     or_worse: bool = False
@@ -39,8 +42,9 @@ class VerdictMatch:
         """Return whether a group has this verdict.
 
         Args:
-            status: verdict on the group; None if it is not known.
-            kind: verdict on the worst partition of the group.
+            status: status of the group, at most `ERR`; None if it is not known.
+            kind: status of the group's worst partition, such as `STOP`, which is compared with `stop`, `stall` and
+                `rewind`.
         """
         if status is None or status is Status.NOT_FOUND:
             return self.name == UNKNOWN
@@ -57,7 +61,7 @@ class VerdictMatch:
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """Parse one value of the term. Case is ignored. Return None if the text is not a verdict."""
+    """Parse one value of a term `verdict:`. Case is ignored. Return None if the text is not a verdict."""
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)
