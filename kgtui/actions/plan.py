@@ -190,8 +190,8 @@ def _gaps(data: GroupData, gone: list[str]) -> list[str]:
 def _may_hide(description: GroupDescription) -> bool:
     """Return whether the broker may have left out offsets, because OffsetFetch omits topics that the user cannot see.
 
-    A user who is authorized for every operation on the group is assumed to see all topics. Brokers before Kafka 3.8
-    lack the two operations on group configs, so the other operations are sufficient there.
+    A user who is authorized for every operation on the group is assumed to see all topics. Brokers before Kafka 3.8 do
+    not have DESCRIBE_CONFIGS and ALTER_CONFIGS for groups, so READ, DELETE and DESCRIBE are sufficient there.
     """
     operations = description.operations
     if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Function that returns the value of a reference.
+    """Function (place, path, key) → value of the reference `${PROVIDER:PATH:KEY}`.
 
-    It takes the file and the property that contain the reference, as one text for error messages, and the path and the
-    key in the reference.
+    The place names the file and the property that contain the reference, for error messages.
     """
 
 PROVIDERS = "config.providers"

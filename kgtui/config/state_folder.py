@@ -15,7 +15,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class StateFolder:
-    """Paths of the files and folders in the state folder of kgtui. They do not exist before they are first needed."""
+    """Paths of the files and folders in the state folder of kgtui. The files and folders are created when needed."""
 
     path: Path
 

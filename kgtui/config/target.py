@@ -112,11 +112,11 @@ def named(settings: Settings, name: str, flags: object = None) -> Target:
 
 
 def protected(read_only: bool, flags: object = None) -> bool:
-    """Return whether a session is read-only.
+    """Return whether a session is read-only because of the configuration, `--read-only` or `KGTUI_READ_ONLY`.
 
     Args:
         read_only: whether the configuration makes the cluster read-only.
-        flags: parsed command line, whose flag `--read-only` has the same effect, like the variable `KGTUI_READ_ONLY`.
+        flags: parsed command line, of which only the attribute `read_only` is used.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)
 

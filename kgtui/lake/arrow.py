@@ -108,7 +108,7 @@ def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
 
 
 def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
-    """Sort rows by the key of their table, then by poll."""
+    """Sort rows by the columns `table.key`, then by poll."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

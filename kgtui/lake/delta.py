@@ -43,7 +43,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key of the day of a file in deltalake's list of files (`get_add_actions`)."""
+"""Key under which the dicts that `RecordedTable.files` returns have the day of a file."""
 
 
 def load_deltalake() -> Any:
@@ -73,7 +73,11 @@ def storage_errors() -> tuple[type[Exception], ...]:
 
 
 def is_compacted(file: Mapping[str, Any]) -> bool:
-    """Return whether compaction wrote a file."""
+    """Return whether a file was written by compaction.
+
+    Args:
+        file: one of the dicts that `RecordedTable.files` returns.
+    """
     return COMPACTED in str(file["path"])
 
 
@@ -151,6 +155,8 @@ class RecordedTable:
         Files are not opened if their statistics show that they have no matching rows. The result is empty while the
         table does not exist.
 
+        A keyframe is a poll that recorded the complete state; the other polls recorded only changes.
+
         Args:
             columns: names of the columns to read, without `day`.
             after: return only rows of polls that are later than this poll.
@@ -202,7 +208,7 @@ class RecordedTable:
             query: the result of the method `query`; if it is None, the result is empty.
             columns: names of the columns to read, without `day`.
             group: group id with escaped surrogates.
-            span: pair (first keyframe, last poll). Only rows from this keyframe to this poll are returned.
+            span: pair (first keyframe, last poll), see `read`. Only rows from this keyframe to this poll are returned.
         """
         import pyarrow as pa
 
@@ -228,7 +234,12 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        A compacted file is only opened here. Its blocks are read when they are needed.
+        If compaction has written them to one file, the file is only opened, and the caller reads the rows that it
+        needs by calling `RowBlocks.read`. Otherwise, all rows are read now.
+
+        Args:
+            day: the day of these polls.
+            keyframe: time of the keyframe, in milliseconds since the epoch.
         """
         import pyarrow.dataset as ds
 

@@ -188,7 +188,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention in the retention file of the lake; empty if the file is missing or cannot be read."""
+    """Return the stored retention of topics and of committed offsets; empty if the file is missing or unreadable."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}

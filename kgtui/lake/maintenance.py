@@ -123,7 +123,7 @@ def optimize(path: str | Path) -> Iterator[MaintenanceResult]:
 def prune(
     path: str | Path, keep: KeepRules, *, dry_run: bool = False, now: float | None = None
 ) -> Iterator[MaintenanceResult]:
-    """Delete days that are older than the rules allow, and remove unused files.
+    """Delete the rows of days that are older than the rules allow, and remove unused files.
 
     The work is done while the results are iterated over.
 
@@ -173,7 +173,10 @@ def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables in the same way as the recorder, which also sorts rows to make replays fast."""
+    """Compact the recorded tables like the recorder, which also sorts rows so that replays are fast.
+
+    Returns a text that tells the user what was done. Nothing is done if another process holds the lock of the lake.
+    """
     lock = RecorderLock(folder.lock)
     try:
         lock.take()

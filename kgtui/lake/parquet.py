@@ -40,6 +40,8 @@ _MAX_ROW_GROUP = 4_000_000
 class RowBlocks(Protocol):
     """Rows of one table for a keyframe and the polls until the next keyframe, sorted by key and poll.
 
+    A keyframe is a poll that recorded the complete state; the other polls recorded only changes.
+
     The rows are divided into blocks, which can be read separately. All rows of a group are in the same block.
     """
 

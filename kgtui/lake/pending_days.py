@@ -36,7 +36,7 @@ class PendingDays:
     """The days whose gold tables must be recomputed.
 
     Attributes:
-        days: the days in order. All days after the first one are included, because gold rows depend on earlier days.
+        days: the first day with a change and all later days, in order, because gold rows depend on earlier days.
         rows: row counts of the source tables at the time when `days` was determined.
     """
 
@@ -47,7 +47,7 @@ class PendingDays:
     def mark_done(self) -> None:
         """Store the row counts in the lake, so that `days` are no longer pending.
 
-        If the same row counts and gold tables are already stored, the file is not written again.
+        The ids of the gold tables are stored too. The file is not written if its content would stay the same.
         """
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
@@ -109,7 +109,10 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 
 
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
-    """Return the row counts and table ids that the last run stored; empty if none are stored."""
+    """Return what the last run stored; empty if nothing is stored.
+
+    The key `rows` has row counts as in `RowCounts`, and `tables` has gold table → id of the Delta table.
+    """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))
     except (OSError, ValueError):

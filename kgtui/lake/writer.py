@@ -30,13 +30,14 @@ _CHUNK = 4_096
 
 @dataclass(slots=True)
 class Batch:
-    """Polls of one keyframe that are appended together.
+    """The rows of some successive polls with the same keyframe, which are appended to the tables together.
 
     Attributes:
-        last: the newest poll. It is also the serial number of the batch.
-        parts: table → one pair (common values, rows) per poll. The first columns have the same values in all rows of
-            the poll. The pair has these values only once, and the rows in it lack these columns. The method `rows`
-            adds them to a few thousand rows at a time, so that other threads are not blocked.
+        keyframe: time of the keyframe, in milliseconds since the epoch.
+        last: time of the newest poll, in milliseconds since the epoch. It is also the serial number of the batch.
+        parts: table → one pair ((day, keyframe, poll), rows) per poll. These three columns have the same values in
+            all rows of the poll, so the rows are stored without them. The method `rows` adds the three values to
+            `_CHUNK` rows at a time, so that other threads are not blocked.
         done: tables to which the rows of this batch were already appended.
     """
 
@@ -61,7 +62,7 @@ class Batch:
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
 
     def release_rows(self) -> None:
-        """Free `_CHUNK` rows at a time, so that other threads are not blocked."""
+        """Free the memory of the rows, `_CHUNK` rows at a time, so that other threads are not blocked."""
         for parts in self.parts.values():
             for _, rows_ in parts:
                 while rows_:
@@ -97,7 +98,8 @@ class LakeWriter:
 
         Args:
             poll: time of the poll, in milliseconds since the epoch.
-            keyframe: time of the keyframe on which the poll depends, in milliseconds since the epoch.
+            keyframe: time of the newest keyframe up to this poll, in milliseconds since the epoch. A keyframe is a poll
+                that recorded the complete state; the other polls recorded only changes.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
             poll_row: row of table `polls`, from column `taken_at` on.
         """
@@ -153,7 +155,8 @@ class LakeWriter:
         Raises one of `storage_errors`.
 
         Args:
-            keyframe: the current keyframe. All earlier keyframes are finished, because they get no new polls.
+            keyframe: time of the current keyframe, in milliseconds since the epoch. All earlier keyframes are finished,
+                because no more polls are added to them.
             keep_days: number of full days after which rows are deleted; None keeps all rows.
             now: current time in seconds since the epoch.
         """

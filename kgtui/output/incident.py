@@ -182,9 +182,11 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return other groups that have offsets in topics of this group or subscribe to them.
+    """Return the other groups that have offsets in topics of this group or subscribe to them, as an object for JSON.
 
-    Returns None if the topics of the group are not known.
+    The key `groups` has the id, state and lag of at most `MAX_NEIGHBORS` groups, and `count` is the number of all of
+    them. `swept` has two numbers: groups that kgtui has read at least once, and all groups of the cluster. Returns None
+    if the topics of the group are not known.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
