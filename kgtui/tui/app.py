@@ -54,7 +54,7 @@ UNFINISHED_DELETES_DELAY = 1.0
 
 
 class KgtuiApp(CrashReportingApp):
-    """The Textual app. It shows one session, and can switch to another one."""
+    """The Textual app. It shows one session (a cluster or a recording), and can switch to another session."""
 
     TITLE = "kgtui"
     BINDINGS: ClassVar[list[BindingType]] = [*table.bindings(everywhere=True)]
@@ -185,7 +185,7 @@ class KgtuiApp(CrashReportingApp):
     # Methods that handle the keys that work on every screen
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys to `KeyOrder`, so that each key is handled completely before the next one."""
+        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next one."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:
@@ -223,7 +223,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """After a delete, poll the cluster at once and unmark all groups."""
+        """Poll the cluster at once and unmark all groups, unless nothing was deleted (`results` is None)."""
         if results is None or self.session.monitor is None:
             return
         self.session.monitor.forget(result.group for result in results.by_group.values() if result.verified)

@@ -139,7 +139,10 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return the header's text about an ongoing recording and the component class of this text, or None without one."""
+    """Return `(text, component class)` with which the header shows that kgtui is recording the cluster.
+
+    Return None if kgtui is not recording.
+    """
     recording = (session.live_session or session).recording
     if recording is None:
         return None

@@ -111,7 +111,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
         self.choices.focus()
 
     def on_resize(self) -> None:
-        """Compute the columns for the new width."""
+        """Write the rows again, so that their columns fit the new width."""
         if self._session.clusters:
             # Writing the rows requests a layout. Textual ignores layout requests during a layout, so the rows are
             # written after it.

@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _OTHER_LINES = 13
-"""Total height of frame, title, question, text fields, status and buttons, in lines. The details get the rest."""
+"""Total height of frame, title, question, text fields, status and buttons, in lines.
+
+The details of the plan may take the remaining lines of the screen.
+"""
 
 
 class DeleteDialog(ModalScreen[Results | None]):
@@ -211,7 +214,10 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Methods that check the text that the user types to confirm the delete
 
     def on_key(self, event: events.Key) -> None:
-        """Put typed characters into the text field even if a button has the focus. At first, Cancel has it."""
+        """Put typed characters into the text field, and focus it, if a button has the focus.
+
+        When the dialog opens, the button Cancel has the focus.
+        """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return

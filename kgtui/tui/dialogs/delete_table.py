@@ -64,7 +64,7 @@ class DeleteRow:
 
 
 def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
-    """Return the columns of a delete dialog's table. The last column shows the details under the title given here."""
+    """Return the columns of a delete dialog's table. The last column, `details_title`, shows `DeleteRow.details`."""
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
         Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
@@ -159,7 +159,7 @@ def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[C
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:
-    """Return labeled fields. If a value takes several lines, they are aligned with its first line."""
+    """Return one line per `(label, value)`, or several lines for a long value, all aligned with its first line."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
         for index, part in enumerate(wrap_cells(cells, max(16, width - LABEL_WIDTH))):
@@ -168,14 +168,16 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield a Kafka command and its note. The command is not escaped, because it is already quoted for the shell."""
+    """Yield a Kafka command, which is already quoted for the shell and therefore not escaped here, and its note."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return one command of Kafka's own tools per kind of group. It deletes the allowed groups of that kind in a plan.
+    """Return commands of Kafka's own tools that delete the groups of a plan, without the groups it refuses to delete.
+
+    There is one command per kind of group, such as `consumer` or `share`.
 
     Args:
         made: the plan.

@@ -77,9 +77,10 @@ class RecordDialog(TextPrompt[None]):
 
 
 def _usable_folder(folder: str) -> Path:
-    """Return the folder to record into.
+    """Return the path of the folder to record into.
 
-    Raises `LakeError` if the folder has files but is no lake, or if a required Python package is not installed.
+    Raises `LakeError` if the folder contains files but is not a lake (a folder of recordings), or if a required Python
+    package is not installed.
     """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder

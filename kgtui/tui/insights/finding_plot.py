@@ -54,7 +54,8 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. A request that has not started when a newer one arrives is skipped.
+    A thread reads the data and draws the plot. If several requests arrive while a plot is drawn, only the newest one is
+    drawn next.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,8 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: identifies the row. The findings are numbered from the most urgent one, which is 0.
+        number: position among the findings of all kinds, sorted by urgency; the most urgent finding has the number 0.
+            The number identifies the row.
         as_of: time of the newest data in the lake's tables, in seconds since the epoch; None if the tables are empty.
         marked: whether the finding is about unused groups and all of these groups are marked in the tree.
     """
@@ -76,7 +77,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups and all of these groups that still exist are marked.
+    """Return whether a finding is about unused groups and these groups are marked.
+
+    Groups that no longer exist are ignored. The result is false if none of the groups exists.
 
     Args:
         group_ids: ids of the groups that now exist on the cluster.
@@ -156,7 +159,10 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Return a text that says when the problem began and how long it has lasted, or only how long if `short`."""
+    """Return a text with the start and the duration of the problem or, with `short`, only with the duration.
+
+    The text is empty if the start is unknown.
+    """
     finding = row.finding
     if finding.since is None:
         return ""
@@ -223,14 +229,18 @@ OLD_SECONDS = 3_600.0
 """Age of the newest data in the tables, in seconds, above which the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""Time, in seconds, by which a table may be older than the newest table without a warning.
+"""A table is reported as outdated if its data ends longer than this before the newest data of all tables, in seconds.
 
 The value is large, because some tables contain only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary: findings per severity, age of the newest data, and age of the oldest table."""
+    """Return the parts of the summary.
+
+    The parts are the number of findings per severity, the age of the newest data, and the time since the tables were
+    computed. If the tables were computed at different times, the earliest time counts.
+    """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
         (Cell(f"{text.exact(count)} {one.value}", SEVERITY_ROLES[one]),) for one, count in counts if count
@@ -309,7 +319,8 @@ def no_findings_lines(
     """Return the lines that say why there are no findings, and what to do about it.
 
     Args:
-        which: the lake, and whether and why it was chosen.
+        which: the lake from which the findings should be read. If the user did not choose it, the lines explain what
+            a lake is.
         error: why the tables could not be read.
         recorded: whether the lake contains a recording.
         seeds: bootstrap servers of the cluster, for the command that records the cluster.
@@ -349,7 +360,7 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of evidence. The cursor identifies the row by its `number`."""
+    """One row of a finding's evidence. After a refresh, the cursor stays on the row with the same `number`."""
 
     number: int
     values: tuple[Value, ...]
@@ -361,7 +372,7 @@ def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the evidence for the table widget, titled after the columns of the lake's table."""
+    """Return the columns of the table widget. Each column of the evidence has a column with its name as title."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 

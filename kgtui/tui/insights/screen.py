@@ -183,8 +183,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """The id of the group that the plot shows and to which Enter goes; None if there is no finding.
 
-        For a finding about several groups, this is the group in the selected row of evidence, if the evidence has the
-        focus, and otherwise the first group that exists on the cluster.
+        For a finding about several groups, this is usually the first group that exists on the cluster. While the
+        evidence has the focus, it is the group that the selected row of the evidence names.
         """
         row = self.findings.row
         if row is None:

@@ -43,7 +43,7 @@ class PaneEntry(NamedTuple):
         shortened: position in the order in which the titles are shortened on a narrow screen. The title with position 1
             is shortened first.
         name: class name of the pane's widget.
-        help: one sentence for the help screen that says what the key does.
+        help: description of the key in the help screen, in one sentence.
         needs_configs: whether the monitor must read the configs of the selected group while the pane is visible.
     """
 

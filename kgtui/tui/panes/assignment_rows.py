@@ -21,7 +21,14 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task, with the names of the members that own it, will own it, or delay its move."""
+    """A partition or task, and members that are related to it.
+
+    Attributes:
+        placement: the partition or task, and its status.
+        owners: names of the members that own it.
+        targets: names of the members that own it in the target assignment.
+        waits_for: names of the members that must give up or take it before it is owned as in the target assignment.
+    """
 
     placement: Placement
     owners: str
@@ -30,7 +37,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
+        """The `Item` of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
@@ -54,7 +61,7 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Member id, host or rack. After a refresh, the cursor stays on the row with the same key."""
         return self.load.name or ""
 
 
@@ -91,10 +98,10 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Return a row for each load in `skew.loads`, in the same order: one per member, host or rack.
+    """Return one row per member, host or rack, in the order of `skew.loads`.
 
     Args:
-        skew: the loads by member, by host or by rack.
+        skew: the number of partitions or tasks of each member, host or rack.
         names: names of the members by member id. The rows show them in place of the ids.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
@@ -197,7 +204,7 @@ def _status(row: PlacementRow) -> Cell:
 
 
 def load_columns(skew: Skew) -> list[Column[LoadRow]]:
-    """Return the columns of the table with one row per member, host or rack."""
+    """Return the columns of the table with the number of partitions or tasks per member, host or rack."""
     columns: list[Column[LoadRow]] = [
         Column("name", skew.by.upper(), lambda row: row.name, min_width=12, max_width=44, cut="middle",
                full=lambda row: Cell(row.load.name or row.name)),

@@ -203,10 +203,10 @@ class AssignmentsPane(Pane):
 
 
 LONGEST_END = 4
-"""Maximum width of the title of a member's grid column, in terminal cells.
+"""Maximum width of the title of a member's column in the grid, in terminal cells.
 
-The titles are the ends of the members' names. If the last four characters of two names are equal, all titles are
-numbers instead.
+Each title consists of the last characters of the member's name, such as `-10`. If the last four characters of two names
+are equal, all titles are numbers instead.
 """
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
@@ -247,7 +247,10 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a title per name: the shortest ends that differ for all names, or numbers from 1 if these are too long."""
+    """Return a different title for each name: its last characters, as few as possible.
+
+    If more than `LONGEST_END` characters were necessary, the titles are the numbers 1, 2, 3, and so on.
+    """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):
         ends = [name[-length:] for name in shown]

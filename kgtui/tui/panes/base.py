@@ -116,12 +116,12 @@ class Pane(Vertical):
     reading_field: ClassVar[str] = "details"
     """Name of the `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
-    """What the placeholder calls the data of this pane, such as `the members` in `reading the members…`."""
+    """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
     """Selects the command of Kafka's own tools that shows the same data as this pane. The user can copy the command."""
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane lists the errors of the group's requests (faults), so that its notice does not repeat them."""
+    """Whether the pane lists the group's failed requests (faults). If so, the notice above the pane omits them."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -134,7 +134,7 @@ class Pane(Vertical):
         self.command_config: str | None = None
         """Path of the client properties file, which is part of the Kafka command that the user can copy."""
         self.series: SeriesStore | None = None
-        """Lag samples that the monitor collected, from which the trend of the lag is computed."""
+        """Lag samples of all groups, collected by the monitor. The trend of a group's lag is computed from them."""
         self.replay_position: ReplayPosition | None = None
         """The recorded time that the terminal UI shows; None for a live cluster."""
 
@@ -156,14 +156,14 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """The data for this pane about every group of the snapshot, by group id."""
+        """Group id → the data that this pane shows, with the time at which it was read."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        If nothing was read again, a later snapshot contains the same objects. The pane is therefore drawn again only if
-        one of the objects has been replaced.
+        Data that has not been read again is the same object in the next snapshot. The pane is drawn again only if one
+        of the returned objects has been replaced.
         """
         return (self.readings.get(group),)
 

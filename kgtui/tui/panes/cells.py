@@ -141,9 +141,9 @@ def lag_cell(row: PartitionLag) -> Cell:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    Only a cell that is longer than a line is broken. It is broken between words, and inside a word only if the word
-    is longer than a line. A cell that ends with a blank but does not begin with one is a label. A label stays on the
-    same line as the cell after it.
+    A cell that fits into one line is not broken. A longer cell is broken between words, and a word that is longer than
+    a line is broken too. A label stays on the same line as the cell after it. A label is a cell whose last character
+    is a blank and whose first character is not.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

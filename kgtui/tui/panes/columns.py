@@ -80,8 +80,8 @@ def field_column(
 
     Args:
         record_of: returns the object from which the field reads the value of a row; None to leave the cell blank.
-        value: returns the value in place of the field's own value.
-        render: returns the cell in place of the value in the field's own format.
+        value: returns the value of a row; None to use the value of the field.
+        render: returns the cell of a row; None to show the value of the field in the field's format.
 
     The other parameters have the same meaning as in `Column`.
     """

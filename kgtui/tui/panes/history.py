@@ -257,8 +257,8 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return start and end of an interval of length `span` within a recording from `first` to `last`.
 
-    The replayed time `at` is in the third quarter of the interval. Intervals start at multiples of a quarter of the
-    span, so that a replay reads the recording again only once per quarter.
+    The replayed time `at` is in the third quarter of the interval, except near the ends of the recording. An interval
+    starts at a multiple of a quarter of the span, so that a replay reads the recording again only once per quarter.
     """
     quarter = span / 4
     since = (at // quarter - 2) * quarter

@@ -34,7 +34,7 @@ HEX_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """The row of a member, or the row of a streams process. The members of the process are in the rows below it.
+    """The row of a member, or the row of a streams process, which precedes the rows of the members in this process.
 
     Attributes:
         member: the member; in the row of a process, its first member.
@@ -51,7 +51,10 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Id of the member or process, and whether it is a process.
+
+        After a refresh, the cursor stays on the row with the same key.
+        """
         process = self.member.streams.process if self.threads and self.member.streams else None
         return (self.member.member_id, False) if process is None else (process, True)
 
@@ -234,7 +237,10 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for streams members: process or thread, number of tasks per role, and records to restore."""
+    """Return the columns for streams members.
+
+    They are the process or thread, the numbers of active, standby and warm-up tasks, and the records to restore.
+    """
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -293,8 +299,9 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore.
 
-    The number is the sum of the task end offsets minus the task offsets (KIP-1071). It is 0 if the member has no
-    standby and no warm-up tasks, and None if the member reported no task offsets.
+    For each task, it is the task end offset minus the task offset (KIP-1071). The result is the sum over all tasks for
+    which the member reported both offsets, and None if there is no such task. It is 0 if the member has no standby and
+    no warm-up tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

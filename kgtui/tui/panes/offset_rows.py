@@ -89,7 +89,7 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return the members that own each partition. In a streams group, the owner is the member with the active task."""
+    """Return partition → members that own it. In a streams group, the owner is the member with the active task."""
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:
         return owners

@@ -142,7 +142,7 @@ class OffsetsPane(Pane):
         self._sort_by(names[(at + 1) % len(names)])
 
     def action_only(self) -> None:
-        """Switch between all partitions and only the partitions that lag."""
+        """Switch between all partitions and only the partitions that lag (see `is_lagging`)."""
         self._lagging = not self._lagging
         self._arrange()
 

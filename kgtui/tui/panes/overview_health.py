@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
 STEADY = 0.05
-"""Rate of change of the lag, in records per second, below which the trend is shown as `steady`."""
+"""If the lag grows or falls by less than this, in records per second, the trend is shown as `steady`."""
 _WITH_DATE = 43_200.0  # a time is shown with its date if it is at least this many seconds (12 hours) in the future
 _STALE = 60.0  # a health verdict is shown with its age if its data is more than this many seconds old
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
@@ -182,8 +182,8 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield a field that says for how long the group has been in state Empty, and when its offsets may expire.
 
-    The field is left out if it has nothing to add: the `state` field already says for how long the group has been in
-    its state, and the time at which the offsets expire is unknown.
+    Nothing is yielded if the expiry of the offsets is unknown and the field `state` already shows for how long the
+    group has been in its state.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):

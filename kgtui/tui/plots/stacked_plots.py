@@ -33,7 +33,7 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Time span over which rates are averaged, in seconds, unless one value of the plot covers a longer time."""
+"""Minimum time span over which rates are averaged, in seconds. If one value of the plot covers more, its span is used."""
 
 
 class StackedPlot(NamedTuple):
@@ -130,7 +130,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return `cells` values to plot for the rate of records written, and as many for the rate of records read.
+    """Return two lists of `cells` values to plot: the rate of records written and the rate of records read.
 
     The values are moving averages. Without averaging, the rate of records read would often fall to 0, because clients
     commit only every few seconds.
@@ -301,14 +301,14 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Resample a series to `count` values, each for a time span of equal length. An unknown value is NaN.
+    """Divide the timeline into `count` time spans of equal length, and return one value for each of them.
 
-    In a time span without a sample, the last sample before it is used. The value is unknown in a gap of the recording
-    and after the last sample.
+    A time span without a sample has the value of the last sample before it. The value is unknown (NaN) in a gap of the
+    recording, and after the last sample.
 
     Args:
-        values: the samples, one for each of `timeline.times`.
-        summary: how several samples in one time span are combined.
+        values: the samples, one for each of `timeline.times`; NaN for an unknown value.
+        summary: which value a time span with several samples has.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)

@@ -40,7 +40,7 @@ def _copy_id(screen: ClusterScreen) -> None:
 
 
 def _copy_command(screen: ClusterScreen) -> None:
-    """Copy the Kafka command that shows the same data as the pane in front."""
+    """Copy the command of Kafka's own tools that shows the same data as the visible pane."""
     from kgtui.tui.dialogs.copied import CopiedDialog
 
     snapshot, group = screen.snapshot, screen.group

@@ -112,7 +112,10 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the poll to which it moved. If there is none, show the message `at_the_end`."""
+    """Call `move` in a worker, and show the poll at the new position of the recording.
+
+    If `move` returns False, show the message `at_the_end`. If the recording cannot be read, show the error.
+    """
     position = screen.session.replay_position
     if position is None:
         return

@@ -67,8 +67,8 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
         remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
-        last_opened: on a live screen, session of the recording that was last opened from this screen. The session's
-            position is where the user left the recording.
+        last_opened: session of the recording that was last opened from this screen, at the position at which the user
+            left it. None if no recording was opened from this screen.
     """
 
     session: Session
