@@ -83,13 +83,16 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move by a number of polls; a negative number moves backward. Return False if there are not enough polls."""
+        """Move by a number of polls; a negative number moves backward.
+
+        If there are not enough polls, the position does not move and False is returned.
+        """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next or, with `back`, the previous poll in which a group differs from the poll before it.
+        """Move to the next poll in which a group changed, apart from its offsets; with `back`, to the previous one.
 
-        Return False if the recording has no such poll.
+        If there is no such poll, the position does not move and False is returned.
         """
         ...
 

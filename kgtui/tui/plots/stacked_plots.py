@@ -33,7 +33,10 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Minimum time span over which rates are averaged, in seconds. If one value of the plot covers more, its span is used."""
+"""Time span over which rates are averaged, in seconds.
+
+If one value of the plot covers a longer time than this, rates are averaged over the time that the value covers.
+"""
 
 
 class StackedPlot(NamedTuple):

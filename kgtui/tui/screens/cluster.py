@@ -294,7 +294,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Make the monitor read the selected group's configuration while the pane in front shows it."""
+        """Tell the monitor to read the selected group's configuration, if the visible pane needs it."""
         visible = self.detail.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 

@@ -24,7 +24,9 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Raised in place of an unexpected exception, which is then its `__cause__`. Textual prints it without a traceback.
+    """Raised in place of an unexpected exception, which is its `__cause__`.
+
+    Textual prints a `CrashedError` as one sentence for the user, without a traceback.
 
     Attributes:
         report: path of the crash report; None if the report could not be written.

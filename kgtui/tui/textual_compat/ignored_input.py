@@ -24,7 +24,11 @@ _textual_move_page: Callable[[OptionList, Any], None] = OptionList._move_page
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch `Screen.dismiss` for screens that are no longer active, and the page keys of lists without a size."""
+    """Patch two methods of Textual, so that they do nothing when they cannot work correctly.
+
+    `Screen.dismiss` does nothing on a screen that is no longer active. The page keys do nothing in an `OptionList`
+    that has no size yet.
+    """
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
 

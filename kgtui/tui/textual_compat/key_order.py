@@ -24,14 +24,17 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of rounds in which to wait until the focused widget and all its ancestors have emptied their queues.
+"""How often to wait, after a key, until the focused widget and all its ancestors have emptied their message queues.
 
-The first round handles the key itself, the second one a message that the key causes, such as `Input.Submitted`, and the
-third one a message that is posted in response to that message.
+In the first round, the widgets handle the key itself; in the second round, a message that the key causes, such as
+`Input.Submitted`; and in the third round, a message that is posted in response to that message.
 """
 
 HOLD_TIMEOUT = 0.3
-"""Maximum time for which a key is held back, in seconds, so that it does not wait forever for a busy widget."""
+"""Maximum time for which a key waits until widgets have handled the key before it, in seconds.
+
+Without this limit, the key would wait forever if a widget stopped handling messages.
+"""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",

@@ -47,7 +47,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar whose first size does not cause a second layout of the screen."""
+    """A scroll bar that does not cause a second layout of the screen when a layout has set its size."""
 
 
 class LineView(StyleCache, ScrollView):
@@ -177,10 +177,10 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values of `by_line` under the line numbers that they have after scrolling down by `lines`.
+    """Return a copy of `by_line` whose line numbers are those after scrolling down by `lines`.
 
     Args:
-        by_line: values by line number of the widget.
+        by_line: line number in the widget, from 0 at the top → value.
         fixed: number of lines at the top that are not scrolled.
         height: height of the widget, in lines. Values of lines that are scrolled out of the widget are dropped.
     """

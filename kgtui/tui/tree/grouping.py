@@ -49,7 +49,8 @@ class Node:
     """A node of the tree. It contains either child nodes or groups.
 
     Attributes:
-        parts: several sorted lists that together contain the ids of the node's groups; empty if it has child nodes.
+        parts: lists of group ids, each sorted by name, which together contain all groups of the node. They are merged
+            only for open nodes. Empty if the node has child nodes.
         count: number of groups in the node, including the groups in its child nodes.
     """
 
@@ -142,8 +143,8 @@ def build_nodes(
     This generator yields after each slice of groups, so that the event loop is not blocked for long.
 
     Args:
-        chosen: sorted ids of the groups that match the filter, by listing (type, state and coordinator as the cluster
-            lists them); None if there is no filter.
+        chosen: listing → sorted ids of the groups that have this listing and match the filter; None if there is no
+            filter. A listing is the type, state and coordinator of a group in the response of ListGroups.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in ("topic", "family"):
@@ -174,9 +175,14 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Add groups that were listed without type or state to `buckets`, by the path of their node.
+    """Add groups that were listed without type or state, as old brokers list them, to `buckets`.
 
-    Old brokers list groups in this way. The type and state of each group are therefore looked up in the snapshot.
+    Their types and states are looked up in the snapshot, where descriptions of the groups may contain them.
+
+    Args:
+        listing: the listing that all these groups have.
+        ids: sorted ids of the groups.
+        buckets: path of a node → lists of ids of the groups under the node. The ids are added to it.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -271,7 +277,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have; None if they may have different states."""
+    """Return the state that all groups under a node have; None if the node is not a node for one state."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state":

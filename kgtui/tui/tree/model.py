@@ -240,7 +240,13 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row that a deleted group would have; None if its node is closed or the order is not by name."""
+        """Return the row that a deleted group would have if it still existed.
+
+        Return None if its node is closed, or if groups are not sorted by name.
+
+        Args:
+            anchor: the deleted group and the path of the node that contained it.
+        """
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != "name":
             return None

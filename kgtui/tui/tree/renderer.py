@@ -105,9 +105,11 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return which row must not move on the screen while rows above or below it are added or removed.
 
+        This is the row of the cursor if it is visible, and otherwise the first visible row.
+
         Returns:
-            The key of the row, and the line of the widget that the row is on. While the cursor is visible, the key is
-            None, which stands for the row of the cursor; otherwise, it is the key of the first visible row.
+            The key of the row, or None for the row of the cursor; and the line of the widget that shows the row,
+            counted from 0.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -191,7 +193,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """After the tree was scrolled, move the cached lines and the stored content of each drawn line."""
+        """After the tree was scrolled, move the cached lines, and the content that tells whether a line has changed."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

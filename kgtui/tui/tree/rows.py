@@ -218,7 +218,10 @@ def _right(wide: TreeColumns, count: str, count_role: str, lag: str, lag_role: s
 
 
 def _joined(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join neighboring pieces of one role, and blanks with the piece before them, so that less output is written."""
+    """Make a line of `(text, role)` pieces, and join pieces so that less output is written to the terminal.
+
+    Neighboring pieces with the same role are joined, and blanks are joined with the piece before them.
+    """
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:
         if joined and (role == joined[-1][1] or piece.isspace()):

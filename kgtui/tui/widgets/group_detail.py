@@ -170,8 +170,8 @@ class PaneTabs(LineWidget):
 class GroupDetail(Vertical):
     """Title and panes of the selected group.
 
-    Only the pane in front is drawn. A pane is created when it is first brought to the front, or by
-    `create_remaining_panes`.
+    Only one pane is visible, the pane in front. The other panes are hidden and not drawn. A pane is created when it is
+    first brought to the front, or by `create_remaining_panes`.
 
     Args:
         snapshot: the snapshot to show first.

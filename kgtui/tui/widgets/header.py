@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest usual text of each piece of the poll status. Its width is reserved, so that the widget does not grow.
+"""The longest usual text of each of the three pieces of the poll status, such as `in 84 ms`.
 
-An empty text reserves no width, because the length of that piece never changes.
+The width of the longest text is reserved for a piece, so that the widget does not grow. No width is reserved for the
+first piece, the time of the last poll, because its length never changes.
 """
 
 

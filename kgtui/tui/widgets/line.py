@@ -91,9 +91,10 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range from the first to the last cell that differs, as `(start, end)` without the cell at `end`.
+    """Return the range of cells to redraw, as `(start, end)` without the cell at `end`; `(0, 0)` if nothing differs.
 
-    Equal cells in this range are redrawn too, because Textual would write the start of the line again for each part.
+    The range extends from the first to the last cell that differs. There is only one range, although it may contain
+    equal cells, because Textual would write the start of the line again for every further range.
     """
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
