@@ -36,7 +36,7 @@ _SUMMARIES_PER_SLICE = 20
 
 
 class ViewTier:
-    """Tier 1: reads the selected group and the visible groups in full at every interval.
+    """Polling loop for tier 1: reads the selected group and the visible groups in full at every interval.
 
     The selected group is read separately, and so are the visible groups of each coordinator, so that a broker that
     hangs delays only its own groups. Descriptions are published before the offsets arrive, because reading offsets
@@ -247,7 +247,7 @@ class ViewTier:
 
 
 class SweepTier:
-    """Tier 2, the sweep: reads all groups again and again, in batches, and stores a summary of each group.
+    """Polling loop for tier 2, the sweep: reads all groups in batches, again and again, and stores their summaries.
 
     There is one task per coordinator, so that a slow coordinator delays only its own groups.
 

@@ -38,7 +38,7 @@ _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time between two collections that visit all objects, including frozen ones, in seconds."""
 
 _M_MMAP_THRESHOLD = -3
-"""The number of glibc's `mallopt` option M_MMAP_THRESHOLD."""
+"""Constant M_MMAP_THRESHOLD of glibc, which selects the option that `mallopt` sets."""
 
 _MMAP_THRESHOLD = 256 * 1024
 """Value of M_MMAP_THRESHOLD in bytes.
@@ -103,9 +103,10 @@ class GcTuning:
             _begin_to_untrack()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Run a collection if memory has grown. While the user is away, visit all objects once per ten minutes.
+        """Run a collection if the number of memory blocks has grown by more than `_GROWTH`.
 
-        This has no effect before `freeze_once` has frozen objects.
+        While the user is away, also run a full collection, which visits frozen objects too, once per ten minutes. This
+        method has no effect before `freeze_once` has frozen objects.
 
         Args:
             now: current time, in seconds of any clock.

@@ -34,12 +34,13 @@ At the default polling interval, these reads cover all commits that Burrow's rul
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
-"""Number of reads that are kept per partition, unless the group has too many partitions."""
+"""Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept, for all partitions of one group and for all groups together.
+"""Maximum number of reads that are kept of one group and of all groups together, summed over all partitions.
 
-The read of one partition takes 40 bytes of memory.
+The first limit does not reduce the reads of a partition below `MIN_READS_PER_PARTITION`. The read of one partition
+takes 40 bytes of memory.
 """
 
 _MANY_PARTITIONS = 500
@@ -52,10 +53,10 @@ _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which the computation of a verdict runs before other tasks may run."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
-"""Maximum fraction of the CPU time that is used for verdicts, on all groups together and on the selected group."""
+"""Maximum fraction of the time of one CPU for computing verdicts: of all groups together, and of the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time for verdicts that is saved up while it is not used, in seconds; as much can be used in advance."""
+"""Maximum CPU time for verdicts, in seconds, that can be saved for later, and that can be used in advance."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""
@@ -141,7 +142,8 @@ class HealthTier:
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of the topics of these groups.
-        watching: the rules for verdicts. `gap_after` is replaced with a value for the polling interval.
+        watching: the rules for verdicts. Their `gap_after` is ignored, because the limit is computed from the polling
+            interval (`SCREEN_GAPS`).
     """
 
     def __init__(

@@ -227,7 +227,9 @@ WATCH_FIRST_TIMEOUT = 10.0
 
 
 def check_timeout(interval: float, timeout: float) -> float:
-    """Return the timeout of one read of `kgtui check`, in seconds: two intervals, but at least `CHECK_MIN_TIMEOUT`.
+    """Return the timeout of one read of `kgtui check`, in seconds.
+
+    The timeout is two intervals, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.

@@ -34,7 +34,10 @@ _LIVE = ("summaries", "state_since")
 """Attributes that all snapshots share with the store, because copying 100,000 entries per snapshot takes long."""
 
 _SORT_BELOW = 8
-"""If a sorted list has at least this many ids per change, inserting by bisection is faster than sorting it again."""
+"""Minimum length of a sorted list, divided by the number of changes, at which a change is made by bisection.
+
+With more changes, it is faster to sort the list again.
+"""
 
 
 class Store:
@@ -74,11 +77,12 @@ class Store:
     # -- methods that store the group lists of brokers ---------------------------------------------------------
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the new and changed groups in a broker's list, in slices.
+        """Store the new and changed groups in a broker's list. Other tasks can run after every 1,000 groups.
 
-        Use `drop` for groups that the broker no longer lists.
+        Groups that the broker no longer lists stay in the store; use `drop` for them.
 
         Args:
+            delta: the changes since the previous list of the broker.
             first: whether this is the first list of the broker. In this case, it is unknown since when the groups have
                 been in their states.
         """
@@ -153,7 +157,11 @@ class Store:
     def _move(self, joined: dict[Listing, list[str]], left: dict[Listing, list[str]]) -> None:
         """Update the sorted group ids of each listing.
 
-        Changed lists are replaced with new ones, because snapshots share the old lists.
+        Changed lists are replaced, because snapshots share the old lists.
+
+        Args:
+            joined: listing → ids of groups that have this listing now.
+            left: listing → ids of groups that had this listing before.
         """
         for listing in joined.keys() | left.keys():
             ids = self.by_listing.get(listing, [])
@@ -289,8 +297,8 @@ class Store:
         """Store the fault because of which a group could not be read.
 
         Args:
-            parts: attributes of the store, such as `details`. Their earlier values for the group are kept, and are
-                marked with the fault.
+            parts: names of the attributes of the store that could not be updated, such as `details`. Their earlier
+                values for the group are kept, and are marked with the fault.
         """
         if group not in self.groups:
             return
