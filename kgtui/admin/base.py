@@ -28,6 +28,8 @@ DEFAULT_TIMEOUT = 30.0
 class ListingDelta:
     """The differences between two successive lists of groups from one broker.
 
+    The `Listing` of a group is its row in the broker's list, without the group id.
+
     Attributes:
         updated: group id → listing, for groups that are new or whose listing has changed.
         removed: ids of groups that the broker no longer lists.
@@ -58,6 +60,9 @@ class ListingFeed(Protocol):
 
 class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
+
+    The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
+    `Listing`, for example. Whatever could not be read is missing in the rows, and the answer has a fault for it.
 
     Three classes implement it: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and a test
     double with scripted answers.

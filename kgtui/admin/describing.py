@@ -56,9 +56,9 @@ class _Search:
 
     Attributes:
         types_left: group types whose RPC has not been tried yet, the most likely type first.
-        disabled: group types whose RPC is missing on this broker, or was answered with error 35.
-        inconclusive: whether the group may exist although no RPC has found it, because kgtui may not know its type, or
-            because DescribeGroups before v6 has returned `Dead`.
+        disabled: group types whose RPC is missing on this broker, or was answered with error 35 (UNSUPPORTED_VERSION).
+        inconclusive: whether the group may exist although no RPC has found it. This is the case if kgtui may not know
+            its type, or if DescribeGroups before v6 has returned the state `Dead`.
     """
 
     types_left: list[str]

@@ -106,7 +106,8 @@ class Lister:
         self.comparing = asyncio.Lock()
         """A task holds this lock while it compares two lists.
 
-        Because only one comparison runs at a time, a key press waits for one slice of work, not for one per broker.
+        A comparison runs in short slices, between which the UI can handle a key press. Because only
+        one comparison runs at a time, the key press waits for one slice, and not for one slice per broker.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
@@ -236,7 +237,7 @@ class KafkaListingFeed:
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
         """Return the updated listings, the removed ids and the chunks of the new list.
 
-        The comparison pauses after each slice of work, so that other tasks can run.
+        The comparison pauses regularly, so that other tasks can run.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
@@ -299,7 +300,7 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of at least `_ROWS_PER_CHUNK` rows, so that chunks do not get smaller over time.
+    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows.
 
     If there are fewer rows than that, they form one chunk.
     """

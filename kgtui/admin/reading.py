@@ -62,7 +62,7 @@ class GroupsRead:
 
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
-        bounds: the log bounds of all partitions, over all groups.
+        bounds: the log bounds of the partitions of all groups together.
         faults: `(step, fault)` in the order in which the steps ended; `fault.group` is None where a fault concerns a
             broker or the whole cluster.
     """

@@ -33,7 +33,7 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls.
 
-    The object is also the response type of the request.
+    The object also has the methods that aiokafka calls to read the response. kgtui decodes the body itself.
     """
 
     __slots__ = ("_api", "_body", "_version")

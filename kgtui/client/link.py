@@ -75,7 +75,7 @@ class Reply(Generic[T]):
 
 
 class Link:
-    """Manages the connection of one lane to one broker, and sends requests over it.
+    """Manages one of the two connections to a broker, and sends requests over it. `Lane` says what they are for.
 
     The connection is made when it is first needed, and replaced when it breaks. Each link has its own connection
     attempts, backoff, limit on concurrent requests and throttle time, so that a broker that hangs delays no request to
@@ -296,7 +296,7 @@ class Link:
 
 
 class Links:
-    """The links to all brokers of a cluster, one link per broker and lane.
+    """The links to all brokers of a cluster: two per broker, one for each `Lane`.
 
     A link is created on first use, and closed when its broker leaves the cluster or gets another address.
     """

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""The login is repeated after a random fraction of the session in this range, as in Kafka's clients."""
+"""Lowest and highest fraction of a session after which the login is repeated.
+
+A random fraction in this range is chosen for each session, as in Kafka's clients.
+"""
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
@@ -39,7 +42,7 @@ _ABORT = b"\x01"
 
 
 class Login:
-    """Logs connections in with the login of `ClientSettings`."""
+    """Logs in to brokers with the mechanism and the credentials in `ClientSettings`."""
 
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
@@ -65,7 +68,10 @@ class Login:
         }
 
     async def run(self, raw: Any, address: Address) -> float:
-        """Log in on an open connection of aiokafka. Return for how many seconds the broker accepts requests on it.
+        """Log in on an open connection of aiokafka.
+
+        Returns the length of the session in seconds, after which the broker requires a new login on this connection.
+        The length is infinite if the broker sets no limit.
 
         Raises:
             ConnectError: the broker refused the login. The message says why, and what to do.
@@ -130,10 +136,12 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection. It is repeated when a request is sent shortly before or after its session ends.
+    """The login of one connection.
+
+    If a request is sent shortly before the end of the session or later, the login is repeated.
 
     Attributes:
-        failure: why the connection was closed when the login was repeated; empty if it was not closed.
+        failure: why the login could not be repeated, so that the connection was closed; empty if there was no failure.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -182,7 +190,10 @@ class LoginSession:
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests are sent meanwhile until the token is there, and wait during the login itself."""
+        """Repeat the login.
+
+        While a new token is requested, the connection can still send requests. During the login itself, requests wait.
+        """
         try:
             await self._login.prepare()
         except KgtuiError as error:

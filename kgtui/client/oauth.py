@@ -135,7 +135,10 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 
 
 def _timeout(properties: Mapping[str, str]) -> float:
-    """Return the longer of the two time limits for the token endpoint in seconds, or `TIMEOUT`."""
+    """Return the time limit for the token endpoint in seconds.
+
+    It is the longer of the time limits for connecting and for reading, or `TIMEOUT` if neither is set.
+    """
     given = [properties.get(f"sasl.login.{step}.timeout.ms", "").strip() for step in ("connect", "read")]
     for text in given:
         if text and not (text.isascii() and text.isdigit()):

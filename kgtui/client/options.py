@@ -25,8 +25,8 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: limit for connecting, the TLS handshake, the login and the negotiation together.
-        second_wait: maximum time that a call waits for a connection if the last attempt to connect failed. The attempt
-            itself continues.
+        second_wait: maximum time that a call waits for a new attempt to connect if the previous attempt failed. After
+            this time, the call fails, but the new attempt continues.
         backoff, backoff_max: first and longest pause between attempts to connect; see `Backoff`.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on one connection of the lane.
         stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.

@@ -52,7 +52,10 @@ _DEFAULTS = {
         "ORG.APACHE.KAFKA.COMMON.SECURITY.OAUTHBEARER.INTERNALS.UNSECURED.OAUTHBEARERUNSECUREDLOGINCALLBACKHANDLER",
     ),
 }
-"""Unsupported property → the values whose effect kgtui has anyway, in capital letters. These values are accepted."""
+"""Unsupported property → the values that kgtui accepts, in capital letters.
+
+With these values, Kafka's clients do what kgtui always does.
+"""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",

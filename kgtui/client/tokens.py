@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""A token is refreshed after a random fraction of its lifetime in this range, as in Kafka's clients."""
+"""Lowest and highest fraction of a token's lifetime after which the token is refreshed.
+
+A random fraction in this range is chosen for each token, as in Kafka's clients.
+"""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed refresh, in seconds. Until then, the old token is used if it is still valid."""
@@ -104,7 +107,7 @@ class Tokens:
 
 
 def checked(text: str, source: str, *, lifetime: float | None = None, clock: float | None = None) -> Token:
-    """Return a token, whose times are checked.
+    """Check the characters and the times of a token, and return it with the time at which it expires.
 
     Args:
         text: the token. If it is a JSON Web Token, the times are read from its claims.
@@ -139,7 +142,10 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token without checking its signature. Other tokens have no claims."""
+    """Return the claims of a JSON Web Token without checking its signature: name → value.
+
+    The result is empty if the token is not a JSON Web Token.
+    """
     parts = token.split(".")
     if len(parts) != 3:
         return {}
