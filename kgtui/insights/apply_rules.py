@@ -62,7 +62,8 @@ class Context:
     Attributes:
         now: the time that counts as now, in seconds since the epoch.
         unused: ids of the unused groups.
-        reported: ids of groups with a finding of a rule that was applied before, except findings about unused groups.
+        reported: ids of the groups for which an earlier rule has found a problem. Findings of the rule for unused
+            groups do not count.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -82,7 +83,7 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → its newest row of table `lag`, for the groups in the rows of all rules."""
+        """Group id → its newest row of table `lag`, for each group in the rows that the rules read."""
         if LAG.title not in self._readable:
             return {}
         groups = {row["group"] for rule in RULES for row in self.rows(rule) if "group" in row} - self.unused

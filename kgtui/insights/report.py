@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import LagHistory
 
 DEFAULT_INTERVAL = 14 * 86_400.0
-"""Default length of the interval that a report covers, in seconds before its end."""
+"""Length of the interval that a report covers by default, in seconds."""
 
 MAX_PLOTTED_GROUPS = 60
 """Maximum number of groups whose lag and rates are plotted, so that the page stays below 5 MB."""
 
 MAX_BAR_ROWS = 40
-"""Maximum number of groups in the plot of episodes, which has one row of bars per group."""
+"""Maximum number of groups in the plot that shows when groups were unhealthy. It has one row of bars per group."""
 
 MAX_ID_LENGTH = 160
 """Maximum number of characters of an id on the page. Longer ids are shortened; Kafka allows up to 32,767 bytes."""
@@ -54,10 +54,10 @@ class Episode:
     """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND.
-        since, until: seconds since the epoch. `until` is the end of the last window of table `health` in which the
-            group was unhealthy.
-        ongoing: whether the group is still unhealthy in the newest window of table `health`.
+        worst: worst status of any of its partitions: WARN, STALL, STOP or REWIND (see `kgtui.model.burrow.Status`).
+        since, until: seconds since the epoch. Table `health` has one status per group and time window; `until` is the
+            end of the last window in which the group was unhealthy.
+        ongoing: whether the group is still unhealthy in the newest time window of table `health`.
         max_lag: largest lag of the group during the episode, in records; None if unknown.
     """
 

@@ -210,7 +210,8 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text that screen readers read aloud.
-        texts: placeholder label in the figure → its replacement, and matplotlib id of a shape → its tooltip.
+        texts: mapping with two kinds of entries: a label in the figure → the text that replaces it, and the
+            matplotlib id of a shape → its tooltip.
     """
     texts = texts or {}
     file = io.BytesIO()

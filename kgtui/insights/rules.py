@@ -24,9 +24,10 @@ MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
 
 _RECENT = 2 * 3_600.0
-"""A group counts as flapping for this time after the start of its last hour with many rebalances, in seconds.
+"""Limit for two decisions about hours with many rebalances, in seconds.
 
-Two hours with many rebalances belong to the same run of hours if they start at most this time apart.
+A group counts as flapping now if the last of these hours began less than this time ago. Two of these hours belong to
+the same run of hours if they start at most this time apart.
 """
 
 MAX_EVIDENCE_ROWS = 12
@@ -103,7 +104,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups whose unread records expired or will expire, from rows of the newest hour in table `forecast`."""
+    """Find groups whose unread records retention has deleted or will delete, from the newest hour of table `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:
@@ -132,9 +133,9 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return the severity, which is worse the sooner records expire.
+    """Return the severity of a loss of unread records: the sooner the loss, the worse.
 
-    It is ERROR if records have already expired, or if the time is unknown.
+    It is ERROR if records have already been lost, or if the time until the loss is unknown.
     """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
@@ -243,7 +244,11 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def _evidence(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return evidence: the given columns of the first `MAX_EVIDENCE_ROWS` rows, and the number of further rows."""
+    """Return the given columns of the first `MAX_EVIDENCE_ROWS` rows as evidence, and the number of further rows.
+
+    Args:
+        kind: kind of the finding, which determines the table of the rows.
+    """
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 

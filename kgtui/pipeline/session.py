@@ -32,7 +32,7 @@ SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|keyst
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time, in seconds, to wait for calls to the JVM when a session is stopped, and again for the JVM to exit."""
+"""Maximum time to wait when a session is stopped, in seconds: first for calls to the JVM, then for the JVM to exit."""
 
 _SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.

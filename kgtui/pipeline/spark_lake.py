@@ -175,8 +175,8 @@ class SparkLake:
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
 
-        The query of an existing checkpoint folder whose name begins with `prefix` is continued. If there is no such
-        folder, a new folder is created. Its name ends with `MAY_REPEAT` if the table already has rows.
+        If a checkpoint folder's name begins with `prefix`, this name is returned, so that the query is continued.
+        Otherwise, a folder with a new name is created. The name ends with `MAY_REPEAT` if the table already has rows.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
-    """Return whether the query of `ingest_topic` has ever finished a batch, in this run or in an earlier one."""
+    """Return whether the query that `ingest_topic` starts has ever finished a batch, in this or an earlier run."""
     return any(lake.checkpoint(_LAYER).glob(f"{_TOPIC}*/commits/[0-9]*"))
 
 

@@ -51,9 +51,9 @@ class GoldOptions:
     Attributes:
         window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
-        topics: retention time in seconds, by topic. Topics whose retention is unknown or unlimited are left out.
-        look_back: for table `cleanup`, the last activity of a group is searched in recorded rows of this many days
-            before the first recomputed day.
+        topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
+        look_back: number of days before the first recomputed day. To find the last activity of a group for table
+            `cleanup`, only rows of these days and of the recomputed days are read.
     """
 
     window: int = WINDOW_SECONDS
@@ -68,7 +68,7 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The rows of every property begin one day before the first recomputed day, because the state at midnight depends on
+    The tables in the properties begin one day before the first recomputed day, because the state at midnight depends on
     the day before.
 
     Args:
@@ -85,7 +85,10 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """Result of `poll_timeline`. It is checkpointed, because nearly every gold table is computed from it."""
+        """One row per poll, with its keyframe and the gaps around it (see `poll_timeline`).
+
+        The rows are checkpointed, because nearly every gold table is computed from them.
+        """
         return poll_timeline(self.rows(POLLS, _DAY_BEFORE)).localCheckpoint()
 
     @cached_property
@@ -194,7 +197,7 @@ BUILDERS: dict[Table, Callable[[GoldInputs], DataFrame]] = {
     FORECAST: _forecast,
     BASELINE: _baseline,
 }
-"""For each gold table, the function that computes its rows. The tables are written in the order of `GOLD`."""
+"""Gold table → function that computes its rows from the inputs. The tables are written in the order of `GOLD`."""
 
 
 def gold(

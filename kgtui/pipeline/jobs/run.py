@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
     MakeGold = Callable[[SparkLake], object]
-    """Function that recomputes the gold tables for the days with new rows."""
+    """Function that recomputes the gold tables of the given lake for the days with new rows."""
 
 TOPIC, FILES = "topic", "files"
 """Names of the two bronze queries: one reads a topic, one reads a folder of files."""
