@@ -104,7 +104,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Find groups whose unread records retention has deleted or will delete, from the newest hour of table `forecast`."""
+    """Find groups whose unread records were or will be deleted by retention, from the newest hour of `forecast`."""
     whole, partitions = _split_rows(rows)
     found = []
     for row in whole:

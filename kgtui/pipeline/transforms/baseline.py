@@ -101,9 +101,11 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add the columns `basis` and `hours`, and the normal value, the spread and the deviation of each series.
+    """Add the result of the comparison with earlier hours.
 
-    `hours` is the number of earlier hours with which the hour is compared.
+    The columns `basis` and `hours` say with which earlier hours the hour is compared, and with how many. For each
+    column in `_SERIES`, such as `lag`, there are three columns: `lag_normal` (median of the earlier hours),
+    `lag_spread` (their median absolute deviation) and `lag_deviation` (robust z-score of the hour).
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({
@@ -123,7 +125,7 @@ def _with_deviations(rows: DataFrame) -> DataFrame:
 
 
 def _absolute_deviations(center: Column) -> Column:
-    """Return the sorted absolute differences between each number of the array `values` and `center`."""
+    """Return the sorted absolute differences between `center` and each number in the array column `values`."""
     return F.array_sort(F.transform("values", lambda value: F.abs(value - center)))
 
 

@@ -52,10 +52,10 @@ def _table(index: int) -> Column:
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables of 256 numbers, one table for each byte of a checksum, beginning with the lowest byte.
+    """Return four tables that invert CRC-32, with 256 numbers each.
 
-    Each byte of a checksum selects one entry of its table. The XOR of these four entries is the big-endian value of the
-    four bytes that have this checksum.
+    To find the four bytes with a given checksum, look up each byte of the checksum in its own table (the lowest byte in
+    the first table), and XOR the four results. The result is the four bytes as a big-endian number.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]

@@ -70,7 +70,10 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Count the rows of silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
+    """Aggregate silver `rebalances` per group and hour: number of rebalances, and sums of their effects.
+
+    A rebalance counts for the hour in which it began.
+    """
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -92,9 +95,11 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    `per_hour` is the larger of two rates: recorded rebalances per hour that polls cover, and decoded rebalances per
-    hour. `records_held_up` is the number of records that are written while the group rebalances. A group is flapping if
-    its number of rebalances and `per_hour` both reach the limits in `RebalanceRate`.
+    - `per_hour`: rebalances per hour. It is computed from polls, for which only the time covered by polls counts, and
+      from decoded records; the larger result is used.
+    - `records_held_up`: number of records that are written while the group rebalances
+    - `source`: layers that have data about the group in this hour (recorded, silver or both)
+    - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
@@ -158,9 +163,10 @@ def recorded_churn(timeline: DataFrame, groups: DataFrame, members: DataFrame, p
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return how much of each hour is covered by polls. Time in gaps between polls is not counted.
+    """Return one row per hour with polls, which says how much of the hour the polls cover.
 
-    The columns are hour, covered_seconds, covered_from and covered_to.
+    The columns are hour (ms), covered_seconds (without gaps between polls), and covered_from and covered_to (timestamps
+    of the first and last covered moment).
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
@@ -171,9 +177,11 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Count changes of state, beginnings of rebalances, and increases of the group epoch.
+    """Return the changes that each row of table `groups` means, compared with the previous row of the same group.
 
-    Each change counts for the hour of the poll that saw it. The rules are the same as in
+    The columns are group, hour, `changes` (1 if the state changed), `entered` (1 if a rebalance began), `steps`
+    (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after a gap between polls are
+    left out. The hour is that of the poll that saw the change. The rules are the same as in
     `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
@@ -191,7 +199,10 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Count members that joined (`joined`) or left (`left`), and polls that saw any of these changes (`shuffles`)."""
+    """Return one row per group and poll at which members joined or left.
+
+    The columns are group, hour, `joined` and `left` (numbers of members), and `shuffles`, which is always 1.
+    """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
         "vanished": missing_from_next_keyframe(_MEMBER_KEY),
@@ -214,7 +225,10 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Count partitions that moved to another member."""
+    """Return one row per partition that moved to another member.
+
+    The columns are group, hour, and `moved`, which is always 1.
+    """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moves = rows.withColumn("moved", (F.col("owner") != before).cast("int"))

@@ -134,8 +134,8 @@ def _expires_at(retention: int) -> Column:
     The retention time begins with the last commit or, in classic groups with a protocol type, when the group became
     Empty. The result is null for share groups, because their offsets do not expire, and for groups without offsets.
 
-    Polls do not show commits that repeat the previous offset. Without decoded commits, `quiet_since` is therefore used
-    as the latest possible time of the last commit.
+    Polls do not show commits that repeat the previous offset. Without decoded commits, the time of the last commit is
+    therefore unknown, and `quiet_since` (see `recorded_activity`) is used instead.
     """
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
@@ -190,9 +190,12 @@ def recorded_activity(
 
     Returns:
         DataFrame with the columns day, group, type, protocol, state, members, partitions, topics and lag, and with five
-        times in milliseconds. `last_commit` is the time of the last commit. `quiet_since` and `empty_since` are the
-        latest possible times of the last activity and of the change to the state Empty. `first` and `at` are the first
-        and the last poll from which the row is computed.
+        times in milliseconds:
+        - `last_commit`: last poll that saw an offset change; null if there is none
+        - `quiet_since`: last poll that saw an offset change; without such a poll, the first poll that saw one of its
+          partitions or, if it has none, the group
+        - `empty_since`: first poll that saw the group in the state Empty, in which it still is; null in other states
+        - `first`, `at`: first poll that saw the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
@@ -223,10 +226,10 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add the columns `empty_since` and `first`.
+    """Add the columns `empty_since` and `first`, as of the poll of each row.
 
-    `empty_since` is the first poll that saw the group become Empty; it is null if the group is not Empty now. `first`
-    is the first poll that saw the group.
+    `empty_since` is the poll that saw the group change to the state Empty; it is null if the group is not Empty at the
+    poll of the row. `first` is the first poll that saw the group.
     """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
@@ -239,9 +242,10 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at`, the last poll that saw the position change, and `seen_at`, the first poll that saw the partition.
+    """Add `moved_at`, the last poll that saw `position` change, and `seen_at`, the first poll that saw the partition.
 
-    If the position changed during a gap between polls, `moved_at` is the first poll after the gap.
+    The position is the committed offset or share-partition start offset. If it changed during a gap between polls,
+    `moved_at` is the first poll after the gap.
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))

@@ -35,10 +35,10 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
-"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
+"""The lag of a commit is computed with the newest log end offset that was read at least 0.9 × `offset_refresh` earlier.
 
-Burrow reads log ends once per `offset_refresh`, and computes lag with a log end that can be that old. The factor is
-below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same factor.
+Burrow reads log end offsets once per `offset_refresh` seconds, so it computes lag with an offset that can be that old.
+The factor is below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same factor.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -54,15 +54,18 @@ _STATE = (
 def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options) -> DataFrame:
     """Return the window of each partition at the last poll of each time slot, from the recorded table `partitions`.
 
+    The window is the partition's newest commits, at most `Options.intervals`, by which Burrow's rules determine its
+    status. Polls see a commit as a change of the position (committed offset or share-partition start offset).
+
     Args:
         timeline: result of `poll_timeline`.
         times: result of `time_slots`.
 
     Returns:
-        DataFrame with the columns at, group, topic, partition, kind, position, lag, and
+        DataFrame with the columns at (last poll of the slot), group, topic, partition, kind, position, lag, and
         - `commits`: array of `COMMIT`, oldest first
-        - `moves`: number of commits observed since the partition appeared or since the latest gap
-        - `lowest_end`: lowest log end during the window
+        - `moves`: number of commits that polls saw since the partition appeared or since the latest gap
+        - `lowest_end`: lowest log end offset during the window
         - `now`: time for which the status is computed; the same as `at`
         - `first_read`: first poll that saw a position
         - `missing`: see `with_lag`
@@ -93,12 +96,14 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each time `at`, the range of polls whose log ends belong to the window.
+    """Return, for each time `at`, the polls whose log end offsets belong to the window at that time.
 
-    The model uses the same range.
+    As in Burrow, the window spans the time in which `intervals` log end offsets are read, one per `refresh_ms`, but it
+    never begins before the latest gap.
 
-    The range begins at the poll `from` and ends at the poll `to`. A range that contains several keyframes is split into
-    one row per keyframe.
+    Returns:
+        DataFrame with the columns at, of_keyframe (keyframe of the poll `at`), range_keyframe, from and to. `from` and
+        `to` are the first and the last poll. Polls of several keyframes have one row per keyframe, `range_keyframe`.
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
@@ -112,9 +117,10 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns `commits`, `moves` and `first_read`, which describe the commits observed up to each poll.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), from the commits that polls saw up to each row.
 
-    As in Burrow, the lag of a commit is computed with the log end about `offset_refresh` seconds before the commit.
+    As in Burrow, the lag of a commit is computed with the log end offset about `offset_refresh` seconds before the
+    commit.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -142,8 +148,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`, the last poll at which the consumer was active. It is used only for share partitions.
 
-    A consumer is inactive at a poll if three conditions hold: it had lag at the previous poll, its position has not
-    changed since that poll, and its lag has not decreased since that poll.
+    The consumer is inactive at a poll if the partition had lag at the previous poll and since then the position has not
+    changed and the lag has not decreased.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     rows = rows.withColumn("current", F.when(F.col("counts").isNotNull(), F.struct("position", "lag")))
@@ -170,12 +176,15 @@ def with_silver_commits(
 ) -> DataFrame:
     """Replace each window of `observed_windows` with a window of silver commits, if these commits are complete.
 
+    They are complete if they fill the window, the oldest is not older than the latest gap, the newest has the position
+    that the poll saw, and records up to the time of the poll have been decoded.
+
     Also add the column `exact`: whether the window was replaced.
 
     Args:
         observed: result of `observed_windows`.
         commits: silver `commits`.
-        partitions: recorded table `partitions`, used for log ends.
+        partitions: recorded table `partitions`, used for log end offsets.
     """
     rings = with_timeline(partitions, timeline).transform(_commit_rings, commits, options)
     read_until = commits.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
@@ -194,9 +203,10 @@ def with_silver_commits(
 
 
 def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> DataFrame:
-    """Return one row per commit, with a window that consists of this commit and the commits before it.
+    """Return one row per commit. Column `ring` is the window at that time: this commit and the commits before it.
 
-    The commits of a window are chosen by the rules of the model's `CommitRing`. The window of a tombstone is empty.
+    As in the model's `CommitRing`, a commit that is older than an earlier one is dropped. The window of a tombstone is
+    empty.
     """
     records = commits.select(
         *PARTITION_KEY,
@@ -224,7 +234,7 @@ def _commit_rings(rows: DataFrame, commits: DataFrame, options: Options) -> Data
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame) -> DataFrame:
-    """Add `end` to each commit: the newest log end that a poll had seen before the commit."""
+    """Add `end` to each commit: the newest log end offset that a poll had seen before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     both = commits.withColumn("is_query", F.lit(True)).unionByName(ends, allowMissingColumns=True)
     order = Window.partitionBy(*_LOG).orderBy("at", F.col("is_query").isNotNull())

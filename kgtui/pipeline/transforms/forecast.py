@@ -67,8 +67,9 @@ def _with_deletion_rate(lag: DataFrame) -> DataFrame:
 def _hours(lag: DataFrame, since: date | None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
-    A row has the values of the last minute, the sums of a linear regression of lag over time, and the rates at which
-    records were written and consumed. If there are gaps in an hour, only the minutes after the last gap are used.
+    A row has the values of the last minute, the linear regression of lag over time (`slope` in records/s, number of
+    points `reads`, and the sums of squares `sxx` and `syy`), and the rates at which records were written and consumed.
+    If there are gaps in an hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
@@ -91,7 +92,11 @@ def _hours(lag: DataFrame, since: date | None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add trend, trend_error and drain_seconds by the rules of `kgtui.model.health.rates` (`slope` and `drain`)."""
+    """Add `trend` (growth of the lag in records/s), its standard error `trend_error`, and `drain_seconds`.
+
+    `drain_seconds` is the time until the lag is 0; null if the lag does not clearly fall. The rules are the same as in
+    `kgtui.model.health.rates` (`slope` and `drain`).
+    """
     enough = (F.col("reads") >= LEAST) & (F.col("sxx") > 0)
     residuals = F.greatest(F.col("syy") - F.col("slope") ** 2 * F.col("sxx"), F.lit(0.0))
     rows = rows.withColumns({
@@ -104,11 +109,12 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`, the time until retention deletes unread records, and `at_risk`.
+    """Add `loss_seconds`, the time until retention deletes unread records, and columns that qualify this time.
 
     `loss_seconds` is the smaller of two estimates: one from the topic's retention time, and one from the deletion rate.
-    `at_risk` says whether this time is shorter than the time that the group needs to catch up. The rules are the same
-    as in `kgtui.model.health.rates.loss_to_come`.
+    `loss_basis` names the estimate that was used, and `loss_at_most` says whether it is only an upper limit. `assessed`
+    says whether the data suffice for an estimate. `at_risk` says whether `loss_seconds` is shorter than the time that
+    the group needs to catch up. The rules are the same as in `kgtui.model.health.rates.loss_to_come`.
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))

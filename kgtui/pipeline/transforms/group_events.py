@@ -25,7 +25,9 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Part of a record type's name after `_GROUP_` → value of the column `about`. Other parts have the value `other`."""
+"""Name of a record type after `_GROUP_` → value of the column `about`: the object that the record describes.
+
+Record types that are missing here have the value `other`."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 """Names of Kafka's `MemberState` by number, for consumer and streams groups. Share groups use only the state STABLE."""

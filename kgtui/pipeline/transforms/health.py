@@ -55,10 +55,12 @@ def health(
 
     Args:
         timeline: result of `poll_timeline`.
-        commits: silver `commits`. If a window of them is complete, it is used instead of positions seen by polls.
+        commits: silver `commits`. Where they are complete, the status of a partition is computed from them instead of
+            from the positions that polls saw.
         before: rows of `health` for the day before `since`, because a bad status may have begun on that day.
-        since: first day to return. The first windows of this day also use earlier rows.
-        seconds: length of a time window. Each group gets one health verdict per window.
+        since: first day to return. The first time windows of this day also use earlier rows.
+        seconds: length of a time window. Each group gets one health verdict per time window.
+        watching: settings for computing verdicts.
     """
     times = time_slots(timeline, seconds, since)
     all_groups = groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), times)
@@ -77,11 +79,11 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add `status`, `undecided`, `complete` and `basis` to each partition's window.
+    """Add `status`, `undecided`, `complete` and `basis` to each partition's window of commits.
 
     `status` is the integer value of a `Status`. `undecided` is the integer value of a worse `Status` that could also
-    apply, because polls have not seen enough to rule it out; otherwise null. `complete` is the fraction of the window
-    that is filled. `basis` says whether the window was computed from commits or from polls.
+    apply, because polls have not seen enough to rule it out; otherwise null. `complete` is the number of commits in the
+    window, as a fraction of a full window. `basis` says whether the window was computed from commits or from polls.
 
     Args:
         rows: windows from `commit_windows`. If they have a column `exact`, a window in which it is true was computed
@@ -242,7 +244,7 @@ def _lag_never_fell() -> Column:
 def _with_group_rows(rows: DataFrame) -> DataFrame:
     """Return one row per group and one row per partition that is not OK.
 
-    The status of a group is computed by the rules of the model's `roll_up`.
+    The status of a group is computed by the rules of `kgtui.model.burrow.roll_up`.
     """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     worst = F.max(F.when(has_offsets, F.col("status")))

@@ -68,9 +68,13 @@ def lag(
 
 
 def with_lag(rows: DataFrame) -> DataFrame:
-    """Add the columns position, lag, lead, lost and error, as defined in `kgtui.model.offsets`, and `missing`.
+    """Add the columns position, lag, lead, lost, error and missing, by the definitions in `kgtui.model.offsets`.
 
-    `missing` is true if the lag is unknown because of an error, for example because a broker did not respond.
+    - `position`: committed offset or share-partition start offset
+    - `lead`: number of records from the log start offset to the position
+    - `lost`: number of records that were deleted before they were read
+    - `error`: code of the Kafka error because of which a value is unknown; null without an error
+    - `missing`: whether the lag is unknown because of an error or because a broker did not respond
 
     Args:
         rows: rows of the recorded table `partitions`.
@@ -118,10 +122,11 @@ def with_rates(rows: DataFrame) -> DataFrame:
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
-    """Add `generation`, `before` and `before_at`, which describe how the log of a partition grew.
+    """Add three columns that describe how the log of a partition grew.
 
-    `generation` is the number of times that the log end has decreased so far. If the log has grown since the poll just
-    before, `before` is the log end at that poll, and `before_at` is the time of that poll; otherwise both are null.
+    - `generation`: how often the log end offset has decreased so far, which happens when a topic is recreated
+    - `before`: log end offset at the previous poll, if the log has grown since then; otherwise null
+    - `before_at`: time of the previous poll, if the log has grown since then; otherwise null
 
     Args:
         rows: rows of the recorded table `partitions`, joined by `with_timeline`. Rows of different groups can be mixed,

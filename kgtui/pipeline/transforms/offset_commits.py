@@ -39,10 +39,10 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""Keys of commits are at least the first and less than the second of these values, when they are compared as bytes."""
+"""The lowest key of a commit, and the lowest key after the keys of all commits, in the order of bytes."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Limits of unsigned numbers. A number that reaches its limit is negative if it is read as int16 or int32."""
+"""The smallest unsigned numbers that would be negative if their bytes were read as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """An unknown leader epoch: -1, read as an unsigned number."""
@@ -53,20 +53,22 @@ _NEVER = b"\xff" * 8
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum size of a text, in bytes, for which version 4 writes the size as a single byte."""
+"""Maximum length of the metadata, in bytes, for which a commit value of version 4 has the length in a single byte."""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Entries of the column `_layout` for values that are null or have an unknown version.
+"""Values of the column `_layout` for records whose value is null, or has an unknown version.
 
-For known versions, the entries are 0 (versions 0 and 2), 1, 3 and 4.
+For known versions, `_layout` is 0 (versions 0 and 2), 1, 3 or 4.
 """
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
     """Decode regular commits and tombstones of commits into rows of silver `commits`, with Spark expressions only.
 
-    Irregular records are left out, because they must be decoded in Python.
+    A commit is regular if Spark expressions can decode it correctly: its version is known, its texts are UTF-8, its
+    numbers and times are valid, it has no unknown fields, and its metadata is short. All other records are left out,
+    because they must be decoded in Python.
     """
     return records.where(_is_commit_key()).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
@@ -86,7 +88,7 @@ def non_commits(records: DataFrame) -> DataFrame:
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows whose keys are keys of commits, but which must be decoded in Python."""
+    """Return the bronze rows with keys of commits that must be decoded in Python, because they are not regular."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.where(_is_commit_key()).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
@@ -98,12 +100,15 @@ def _is_commit_key() -> Column:
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the fields of commits. For irregular records, the values of these fields are meaningless."""
+    """Add columns with the fields of commits. If a record is not regular, their values are meaningless."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout` (which fields the value has) and the size of the group id. Null values become empty bytes."""
+    """Add `_layout`, which stands for the versions with the same fields, and `_group_size`, the length of the group id.
+
+    Null values become empty bytes.
+    """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
     layout = F.when(version == F.lit(b"\0\4"), 4).when(version == F.lit(b"\0\3"), 3).when(version == F.lit(b"\0\1"), 1)
@@ -164,7 +169,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
 
 
 def _is_regular() -> Column:
-    """Return whether a record is regular. If it is, the extracted fields are correct."""
+    """Return whether a record is regular (see `regular_commits`). If it is, the extracted fields are correct."""
     layout = F.col("_layout")
     valid = (layout == _TOMBSTONE) | ((layout >= 0) & _is_valid_value())
     return (F.col("_row") >= 0) & _is_valid_key() & valid

@@ -117,9 +117,9 @@ def _owners_or_empty(column: str) -> Column:
 
 
 def _owners(assignment: Column) -> Column:
-    """Convert an assignment to an array of strings: partition, line break, member id.
+    """Convert an assignment to an array with one string per partition: the partition, a line break, and the member id.
 
-    The separator is unambiguous, because names of partitions cannot contain line breaks.
+    The line break is an unambiguous separator, because names of partitions cannot contain it.
     """
     return F.flatten(
         F.transform(
@@ -130,7 +130,11 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return the number of partitions that had an owner before and have a different owner now."""
+    """Return the number of partitions that had an owner before and have a different owner now.
+
+    Args:
+        before, after: arrays from `_owners`.
+    """
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 POSITION = ("day", "record_partition", "record_offset", "record_time")
-"""First columns of all three silver tables: the day, partition, offset and timestamp of the record."""
+"""First columns of the tables in `STRUCTS`: the day, partition, offset and timestamp of the decoded record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Name of a struct in the result of `decode_records` → silver table into which rows with this struct are written."""
+"""Name of a struct column in the result of `decode_records` → silver table whose columns are in this struct."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
@@ -52,7 +52,10 @@ SCHEMA = StructType(
 
 
 def decode_records(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `SCHEMA`. In each row, exactly one of the structs is not null."""
+    """Decode bronze rows into rows of `SCHEMA`, which has one struct column for each of three silver tables.
+
+    In each row, only the struct for the table to which the row belongs is not null.
+    """
     renamed = records.select(
         "day",
         F.col("partition").alias("record_partition"),

@@ -205,7 +205,7 @@ def begins_lifetime(key: Sequence[str]) -> Column:
     """Return whether a group, member or partition appears with this row, for the first time or again.
 
     The result is true if the row is the first one with its key, if the previous row with this key says `gone`, or if
-    the key is missing from a keyframe between the two rows. The expression is for rows from `with_timeline`.
+    there is a keyframe without this key between the two rows. The expression is for rows from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -235,7 +235,7 @@ def missing_from_next_keyframe(key: Sequence[str]) -> Column:
 
 
 def floor_to(at: Column, span: int) -> Column:
-    """Round a time down to a multiple of `span` milliseconds."""
+    """Round a time in milliseconds down to a multiple of `span` milliseconds."""
     return at - F.pmod(at, F.lit(span))
 
 
