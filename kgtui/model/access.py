@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 CLUSTER_OPERATIONS = frozenset(
     {"CREATE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"}
 )
-"""Every ACL operation on the cluster. A broker without an authorizer reports all of them, also to a super user."""
+"""Every ACL operation on a cluster.
+
+Brokers report all of them to a super user, and to all users without an authorizer.
+"""
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""Name of the fault of a group without visible offsets, if a broker may have left out offsets."""
+"""`Fault.name` for a group without visible offsets whose offsets a broker may have left out."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group without visible offsets, if a broker may have left out offsets."""
+"""Text for a group without visible offsets whose offsets a broker may have left out."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -44,8 +47,8 @@ class Access:
     Attributes:
         cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
             None if the broker does not report them.
-        any_topic: whether the user may describe a topic whose name no ACL contains. ACLs that allow this allow it for
-            every topic, except for topics with an ACL that denies it.
+        any_topic: whether the user may describe a topic that is named in no ACL. If so, the user may describe every
+            topic, except topics for which an ACL denies it.
     """
 
     cluster_operations: frozenset[str] | None = None

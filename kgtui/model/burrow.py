@@ -27,14 +27,15 @@ _UNKNOWN = -1
 class Status(IntEnum):
     """The status of a partition or a group, which is the main part of a health verdict.
 
-    The numbers are the same as in Burrow. The status of a group is at most `ERR`.
+    The values are those of Burrow; a larger value is worse. `STOP`, `STALL` and `REWIND` are statuses of partitions
+    only. A group with such a partition has the status `ERR`.
     """
 
     NOT_FOUND = 0
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but its lag does not fall."""
+    """The group commits, but its lag never falls."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -50,12 +51,12 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a window, and maximum number of log end offsets in it.
+        intervals: maximum number of commits, and of log end offsets, in a `Window`.
         minimum_complete: minimum number of commits for a status other than OK, as a fraction (0 to 1) of `intervals`.
         allowed_lag: a partition whose lag is at most this many records is always OK.
         min_distance: minimum time between two commits of a window, in seconds. A commit that arrives sooner replaces
             the previous one.
-        offset_refresh: time between two log end offsets, in seconds.
+        offset_refresh: time between two reads of the log end offset, in seconds.
         expire_cache: maximum time, in seconds, for which a computed verdict is reused.
     """
 

@@ -40,7 +40,7 @@ def describe(
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
         seeds: bootstrap addresses, `host:port`.
-        view: the data of the group that the command shows.
+        view: the data of the group that the command shows: `state`, `members`, `offsets` or `configs`.
         command_config: path of the properties file for the connection; None if there is none.
     """
     where = _where(seeds, command_config)

@@ -235,7 +235,10 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Matches the advice of a fault that names the missing ACL operation. Recordings store the advice of a fault too."""
+"""Matches the advice of a fault that names the missing ACL operation, such as `grant DELETE on the group`.
+
+The operation is taken from this text, because a fault has no attribute for it and recordings store only the text.
+"""
 
 
 def reason_text(reason: str) -> str:

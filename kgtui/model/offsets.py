@@ -1,4 +1,4 @@
-"""Data classes for committed offsets, log offsets and lag. Where the Kafka protocol has -1, they have None."""
+"""Data classes for committed offsets, log offsets and lag. A value that is -1 in the Kafka protocol is None here."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class PartitionLag:
         lead: number of records from the log start to the position, 0 if records are lost; None if it is not known.
         lost: records that expired before they were read (position < log start); None if it is not known.
         reason: why the lag is not known: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told` (the broker
-            did not report it), `pending` or `error` with Kafka's error code; `` if the lag is known. Reason `topic
-            deleted` is rare, because a coordinator drops the offsets of a topic as soon as it learns of the deletion
-            (observed on 4.3.1 and 3.9.2).
+            did not report it), `pending` (the log offsets have not been read yet) or `error` with Kafka's error code;
+            `` if the lag is known. Reason `topic deleted` is rare, because a coordinator drops the offsets of a topic
+            as soon as it learns of the deletion (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code that caused the reason; 0 for none.
     """
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class AccessTier:
-    """Reads the permissions of the user, and stores them in the store.
+    """Reads the permissions of the user once, and puts them into the store.
 
-    They are not needed while every group has offsets, because only an empty response may be due to missing permissions.
+    The permissions are not needed while every group has offsets, because they only decide whether a group without
+    visible offsets may have hidden ones.
 
     Args:
         changed: called after the permissions have been stored.

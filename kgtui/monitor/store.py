@@ -65,7 +65,7 @@ class Store:
         self.faults: tuple[Fault, ...] = ()
         self.access: Access | None = None
         self.without_offsets = asyncio.Event()
-        """Set as soon as a group has no offsets, so that the permissions of the user are needed."""
+        """Event that is set when a group has no visible offsets; the permissions of the user are then read."""
         self._topics = Topics()
         self._stale: set[str] = {
             "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
@@ -294,7 +294,7 @@ class Store:
             part.popitem(last=False)
 
     def put_fault(self, group: str, fault: Fault, parts: Sequence[str] = ()) -> None:
-        """Store the fault because of which a group could not be read.
+        """Store the fault that says why a group could not be read.
 
         Args:
             parts: names of the attributes of the store that could not be updated, such as `details`. Their earlier
@@ -312,7 +312,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store the fault because of which the configs of a group could not be read.
+        """Store the fault that says why the configs of a group could not be read.
 
         Earlier configs are kept, and are marked with the fault.
         """

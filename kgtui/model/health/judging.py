@@ -7,8 +7,8 @@ the later read. Polling cannot observe every commit, with these consequences:
 - The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
   changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
 - WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from a log end that is
-  up to `Options.offset_refresh` old; here the log end always has that age. Records that arrived
-  while the group was working are therefore ignored, and lags are comparable however often the group commits.
+  up to `Options.offset_refresh` old. Here, the log end always has about that age, so that records that arrived while
+  the group was working are ignored, and lags are comparable however often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:

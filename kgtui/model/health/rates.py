@@ -1,7 +1,6 @@
 """Computes trends and estimates from samples: lag trend, growth of a log, age of unread records, time of data loss.
 
-All functions are pure. The samples must not contain a gap. The result is None if it cannot be computed from the
-samples.
+All functions are pure. The samples must not contain a gap. A function returns None if the samples are not sufficient.
 """
 
 from __future__ import annotations

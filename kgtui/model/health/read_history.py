@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, LagTotal, PartitionLag, TopicPartition
 
 SAMPLES_KEPT = 120
-"""Default value of the maximum number of samples that are kept per partition.
+"""Default maximum number of samples that are kept per partition.
 
-All samples of the last minutes are kept, and the oldest sample. Of the samples between them, some are dropped.
+When there are more, every second sample of the older half is dropped, except for the oldest sample.
 """
 
 _SAMPLE_FIELDS = 5
@@ -96,7 +96,7 @@ class Samples:
         ))  # fmt: skip
 
     def _thin(self) -> None:
-        """Make room: drop every second sample of the older half, but keep the oldest sample."""
+        """Drop every second sample of the older half, but keep the oldest sample."""
         half = len(self) // 2
         kept: array[int] = array("q")
         for number in range(0, half, 2):
