@@ -20,6 +20,9 @@ __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properti
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_KNOWN_MECHANISMS = ("GSSAPI", "AWS_MSK_IAM")
+"""Mechanisms of Kafka clients that kgtui does not support."""
+
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
 """Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
 
@@ -164,6 +167,10 @@ def _mechanism(properties: Mapping[str, str]) -> str:
     given = properties.get("sasl.mechanism", "").strip()
     mechanism = given or "GSSAPI"
     if mechanism not in MECHANISMS:
+        if mechanism not in _KNOWN_MECHANISMS:
+            raise ConfigError(
+                f"sasl.mechanism={mechanism} is not a mechanism of Kafka: set it to one of {', '.join(MECHANISMS)}"
+            )
         default = "" if given else " (Kafka's default)"
         raise ConfigError(
             f"sasl.mechanism={mechanism}{default} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kgtui.client.client_settings import ClientSettings
 
 
-_EXPIRED = frozenset({9, 10})
-"""OpenSSL verify codes for a certificate that has expired or is not yet valid."""
+_NOT_YET_VALID = 9
+_EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
 """OpenSSL verify codes for a certificate that was issued for another host name, e-mail address or IP address."""
@@ -34,6 +34,8 @@ _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
     "BAD_CERTIFICATE",
     "CERTIFICATE_UNKNOWN",
+    "CERTIFICATE_EXPIRED",
+    "CERTIFICATE_REVOKED",
     "UNKNOWN_CA",
     "HANDSHAKE_FAILURE",
 )
@@ -71,7 +73,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
                 "this machine; a broker's own name comes from its advertised.listeners"
             )
         case ssl.SSLError():
-            return explain_tls_error(address, error)
+            return explain_tls_error(address, error, settings)
         case ConnectionRefusedError():
             return f"{address} refused the connection: nothing listens there; check the port and that the broker runs"
         case asyncio.IncompleteReadError() | ResponseTooLargeError() if protocol := name_foreign_protocol(
@@ -141,15 +143,20 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
             f"the certificate of {address} is for another host name ({reason}): use a name that is in the certificate; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
-    if error.verify_code in _EXPIRED:
-        return f"the certificate of {address} is not valid today ({reason}): renew it, or check this machine's clock"
+    if error.verify_code == _EXPIRED:
+        return (
+            f"a certificate of {address} has expired: renew the certificate of the broker or of its CA, or check this "
+            "machine's clock"
+        )
+    if error.verify_code == _NOT_YET_VALID:
+        return f"a certificate of {address} is not valid yet: check the clocks of this machine and of the CA"
     return (
         f"the certificate of {address} is not trusted ({reason}): set ssl.truststore.type=PEM and "
         "ssl.truststore.location to a file with the certificate of its CA"
     )
 
 
-def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
+def explain_tls_error(address: Address, error: ssl.SSLError, settings: ClientSettings) -> str:
     """Return a message for a failed TLS handshake, with its cause and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return explain_certificate(address, error)
@@ -157,11 +164,22 @@ def explain_tls_error(address: Address, error: ssl.SSLError) -> str:
     if any(mark in reason for mark in _NOT_TLS):
         return f"{address} does not speak TLS; {ADVICE_USE_PLAINTEXT}"
     if "ALERT" in reason and any(mark in reason for mark in _CLIENT_CERTIFICATE_ALERTS):
-        return (
-            f"{address} rejected kgtui in the TLS handshake ({reason}): it may require a client certificate; set "
-            "ssl.keystore.type=PEM and ssl.keystore.location=FILE"
-        )
+        return explain_rejection(address, f" ({reason})", settings)
     return f"the TLS handshake with {address} failed ({reason or error}): check TLS versions and ciphers on both sides"
+
+
+def explain_rejection(address: Address, reason: str, settings: ClientSettings) -> str:
+    """Return a message saying that the server ended the TLS handshake, probably because of the client's certificate.
+
+    `reason` is the reason that the server gave, in parentheses; it is `""` if the server gave none.
+    """
+    rejected = f"{address} rejected kgtui in the TLS handshake{reason}"
+    if settings.tls is not None and (settings.tls.key_file or settings.tls.key_pem):
+        return (
+            f"{rejected}: it may not accept the certificate in ssl.keystore.*; check that this certificate has not "
+            "expired, and that the broker trusts its CA"
+        )
+    return f"{rejected}: it may require a client certificate; set ssl.keystore.type=PEM and ssl.keystore.location=FILE"
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
@@ -241,6 +259,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     message = _explain_peer(peer, protocol, address, settings)
+    if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
+        message = explain_rejection(address, "", settings)
     return ConnectError(message, address=str(address)) if message else error
 
 

@@ -15,7 +15,7 @@ from kgtui.client.address import Address
 from kgtui.client.backoff import Backoff, throttle_ms
 from kgtui.client.options import Lane
 from kgtui.client.session import open_session
-from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnsupportedError
+from kgtui.errors import ConfigError, ConnectError, DeadlineError, DisconnectedError, UnsupportedError
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
@@ -231,7 +231,8 @@ class Link:
     async def _await_session(self, connecting: asyncio.Task[Session]) -> Session:
         try:
             return await asyncio.shield(connecting)
-        except ConnectError as error:
+        except (ConnectError, ConfigError) as error:
+            # A file with a key or certificate may be missing or damaged when kgtui connects to another broker later.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()

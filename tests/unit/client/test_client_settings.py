@@ -76,6 +76,10 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
             SASL | {"sasl.mechanism": "OAUTHBEARER"},
             "OAUTHBEARER needs the login module OAuthBearerLoginModule, not Plain",
         ),
+        (
+            SASL | {"sasl.mechanism": "plain"},
+            "sasl.mechanism=plain is not a mechanism of Kafka: set it to one of PLAIN, SC",
+        ),
         (SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism=AWS_MSK_IAM is not supported yet"),
         (SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
         (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "Krb5LoginModule"),

@@ -7,15 +7,24 @@ import socket
 import ssl
 import subprocess
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from kgtui.client import connect_errors
+from kgtui.client.address import Address
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings, Secret
-from kgtui.client.pool import Pool, PoolOptions
+from kgtui.client.link import Link
+from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.client.tls import Tls
-from kgtui.errors import UnreachableError
+from kgtui.client.transport import Transport
+from kgtui.errors import ConnectError, UnreachableError
 from kgtui.protocol.header import decode_request_header
 from tests.unit.client.server import cluster
 
@@ -213,6 +222,50 @@ async def test_the_error_says_that_the_certificate_is_not_trusted(tls_server: ss
             "set ssl.truststore.type=PEM and ssl.truststore.location to a file with the certificate of its CA"
             in message
         )
+
+
+@pytest.mark.parametrize(("days", "says"), [((-9, -2), "has expired: renew the"), ((2, 9), "is not valid yet: check")])
+async def test_the_error_says_that_the_certificate_is_not_valid_now(
+    tmp_path: Path, days: tuple[int, int], says: str
+) -> None:
+    file = tmp_path / "server.pem"
+    write_self_signed(file, *days)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    settings = ClientSettings("SSL", tls=Tls(trust_file=str(file), verify_hostname=False))
+    async with cluster(1, tls=context) as fake:
+        assert f"a certificate of {fake[1].address} {says}" in await reason(fake[1].address, settings)
+
+
+def write_self_signed(file: Path, first: int, last: int) -> None:
+    """Write a private key and a self-signed certificate, which is valid from day `first` to day `last` from today."""
+    now = datetime.now(UTC)
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    valid = builder.not_valid_before(now + timedelta(days=first)).not_valid_after(now + timedelta(days=last))
+    text = valid.sign(key, SHA256()).public_bytes(Encoding.PEM)
+    file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
+
+
+async def test_the_error_says_that_the_client_certificate_was_rejected(tmp_path: Path, certificate: Path) -> None:
+    write_self_signed(own := tmp_path / "client.pem", -9, -2)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.load_verify_locations(own)
+    context.verify_mode = ssl.CERT_REQUIRED
+    settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False, key_file=str(own)))
+    async with cluster(1, tls=context) as fake:
+        message = await reason(fake[1].address, settings)
+    assert "it may not accept the certificate in ssl.keystore.*; check that this certificate has not expired" in message
+
+
+async def test_a_key_store_that_disappears_later_raises_connect_error(tmp_path: Path, certificate: Path) -> None:
+    """Requests to other brokers go on, because only the connection to one broker fails."""
+    missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
+    link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
+    with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):
+        await link.session()
 
 
 async def test_the_error_says_that_the_port_requires_tls(tls_server: ssl.SSLContext) -> None:
