@@ -85,7 +85,10 @@ class _Watch:
         self.hidden: set[str] = set()
 
     def mark_hidden(self) -> None:
-        """Add a fault to each group without offsets, because the user may not describe every topic."""
+        """Add a fault to each group without offsets: the broker may have left them out.
+
+        This is called if the user is not allowed to describe every topic.
+        """
         self.hidden = self.without_offsets - self.group_faults.keys()
         self.group_faults.update((group, hidden_fault(group)) for group in self.hidden)
 

@@ -150,8 +150,8 @@ def as_text(
 
     Args:
         found: all findings in the lake, and the ages of the tables.
-        findings: the findings to write.
-        now: seconds since the epoch.
+        findings: the findings to format.
+        now: current time in seconds since the epoch.
         evidence: whether to add the table rows that each finding is based on.
         width: width of a line in cells, for wrapping sentences; None for no wrapping. Commands are never wrapped.
     """
@@ -173,7 +173,7 @@ def as_json(found: Insights, findings: Sequence[Finding], lake: str) -> bytes:
 
     Args:
         found: all findings in the lake, and the ages of the tables.
-        findings: the findings to write.
+        findings: the findings to encode.
         lake: path of the lake.
     """
     return json_bytes(

@@ -199,9 +199,10 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Read which partitions `__consumer_offsets` has, and their log start and end offsets.
+    """Read the partitions of `__consumer_offsets`, with their log start and end offsets.
 
-    The options name the cluster.
+    Args:
+        args: the options, which name the cluster.
 
     Raises:
         SourceError: the topic does not exist, the user may not read it, or one of its partitions cannot be read now.

@@ -177,7 +177,7 @@ def newest_poll_time(interval: float, now: float) -> float:
 
 
 async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int], None]) -> RecorderStatus:
-    """Record a simulated history into a lake.
+    """Record a simulated history into a lake, and return the final status of the recorder.
 
     Args:
         on_poll: called after each poll with the number of polls so far.

@@ -61,7 +61,8 @@ def print_result(
     itself has no escapes.
 
     Args:
-        writers: format → function that writes the data in this format, as text or as UTF-8.
+        writers: format → function that returns the data in this format, as text or as UTF-8.
+        data: arguments of the function.
         clear: whether a terminal is cleared before text is printed.
 
     Raises:

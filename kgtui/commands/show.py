@@ -96,9 +96,9 @@ async def read_details(
 
 
 def _with_forbidden_topics(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with a fault for each group with members on partitions whose topic the user may not describe.
+    """Return the snapshot with a fault for each group that reads topics which the user may not describe.
 
-    The broker leaves out the committed offsets of these partitions.
+    The broker leaves out the committed offsets of the group in these topics.
     """
     topics = {group: forbidden_topics(reading.value) for group, reading in snapshot.offsets.items()}
     faults = {group: forbidden_topic_fault(group, found) for group, found in topics.items() if found}

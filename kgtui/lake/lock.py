@@ -118,7 +118,7 @@ class RecorderLock:
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if the holder is alive on another machine.
+        """Raise `RefusedError` if `before`, the holder named in the lock file, is alive on another machine.
 
         The modification time of the lock file is checked, because file locks of other machines may not be visible here.
         """

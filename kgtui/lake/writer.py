@@ -87,7 +87,10 @@ class LakeWriter:
         return sum(batch.size for batch in self._sealed) + (self._open.size if self._open else 0)
 
     def begin(self) -> int | None:
-        """Create missing tables and columns, and return the time of the newest poll; None if the lake has no polls."""
+        """Create missing tables and columns, and return the time of the newest poll, in milliseconds since the epoch.
+
+        Returns None if the lake has no polls.
+        """
         with owner_only():
             for table in self._tables.values():
                 table.create()
@@ -192,7 +195,11 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one file per day, because opening a lake reads all of these files."""
+        """Merge the files of table `polls` into one file per day, because opening a lake reads all of these files.
+
+        Args:
+            keyframe: time of the current keyframe. Files with polls from this time on are not merged yet.
+        """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}
         for file in table.files():

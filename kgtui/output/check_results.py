@@ -105,7 +105,11 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return the reason for the verdict, and all other problems of the group; the most urgent is first."""
+    """Return the reason for the verdict, and all other problems of the group; the most urgent is first.
+
+    Args:
+        group_type: type of the group, because some reasons are worded differently for groups with share offsets.
+    """
     found = [reason(health, group_type)]
     if health.lost:
         found.append(f"{health.lost:,} records expired unread")
