@@ -51,7 +51,7 @@ class PollResult:
     faults: tuple[tuple[str, Fault], ...] = ()
 
     def release(self) -> None:
-        """Free the values one group at a time.
+        """Free the values in many small steps.
 
         Freeing a hundred thousand values in one step would hold the GIL, and so block all other threads.
         """

@@ -107,7 +107,7 @@ class Flusher:
             raise self._unwritable(error) from error
 
     async def claim(self, cluster_id: str | None) -> None:
-        """Bind the lake to a cluster.
+        """Store in the lake the id of the cluster that it records, unless the id is already stored.
 
         Raises `LakeError` if the lake has the recording of another cluster, or cannot be written.
         """

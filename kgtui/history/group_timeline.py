@@ -217,7 +217,9 @@ INT64_RANGE = 2**64
 """Number of different 64-bit integers. Arrow's sums of lags may overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` that are added up from the keyframe to a poll, to get the values at that poll."""
+"""Attributes of `PollChange` whose sum from the latest keyframe to a poll is the value at that poll.
+
+The first poll that is added is the keyframe, which records the complete state."""
 
 
 class PollChange(NamedTuple):

@@ -213,7 +213,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return for each row whether it is the last row of its key."""
+    """Return a boolean column that says for each row whether it is the last one with its key."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

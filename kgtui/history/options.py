@@ -14,7 +14,7 @@ class RecorderOptions:
     Attributes:
         interval: time between polls.
         flush: maximum time that a poll waits in memory before it is written. A crash loses only polls that still wait.
-        keyframe: time between two keyframes.
+        keyframe: time between two keyframes, which are polls that record the complete state instead of changes.
         describe: maximum time between two descriptions of the same group.
         keep_days: number of full days after which polls are deleted from the lake; None keeps all polls.
     """

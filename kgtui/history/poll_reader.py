@@ -64,9 +64,10 @@ def read_polls(
 ) -> Iterator[PollRead]:
     """Yield the result of each poll for some groups, in order.
 
-    Only the rows of one keyframe are in memory at a time.
+    Only the rows of one keyframe, and of the polls until the next keyframe, are in memory at a time.
 
     Args:
+        groups: ids of the groups.
         polls: consecutive polls in order.
 
     Raises:
@@ -82,7 +83,10 @@ def read_polls(
 
 
 class _GroupStates:
-    """The state of some groups at one poll. It begins at a keyframe, and `go_to` advances it poll by poll."""
+    """The state of some groups at one poll.
+
+    It begins with the complete state that a keyframe recorded. `go_to` advances it poll by poll.
+    """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
         names = [escape_surrogates(group) for group in groups]

@@ -132,7 +132,7 @@ class Recorder:
     # -- methods that start a recording -------------------------------------------------------------------------------
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed to do so, then bind the lake to the cluster.
+        """Wait until each broker has listed its groups or failed to do so, then store the cluster's id in the lake.
 
         The wait ends after `RECORD_FIRST_LISTS` seconds at the latest.
 

@@ -203,8 +203,9 @@ class RecordingReader:
         Changes to offsets are ignored, because offsets change in nearly every poll.
 
         Args:
-            after: poll, or time in seconds since the epoch, after which the search starts.
-            back: search backward from `after`, and return the newest poll with a change before it.
+            after: poll, or time in seconds since the epoch, at which the search starts. This poll itself is not
+                returned.
+            back: whether to search backward in time, so that the newest earlier poll with a change is returned.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
@@ -241,9 +242,12 @@ class RecordingReader:
         return cached[1]
 
     def _read_group(self, table: Table, columns: Sequence[str], group: str, span: tuple[int, int]) -> pa.Table:
-        """Read the rows of one group. `span` is a pair (first keyframe, last poll).
+        """Read the rows of one group from one table.
 
         The lock is held only while the table is opened, so that other threads need not wait for the read.
+
+        Args:
+            span: time of the first poll, which must be a keyframe, and time of the last poll, in ms since the epoch.
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -285,7 +289,7 @@ class RecordingReader:
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: a tuple of its row in table `groups`, and a set with a pair (member id, row) for each member.
+"""State of a group: a pair of its row in table `groups`, and the set of pairs (member id, row) of its members.
 
 The rows lack the key columns and `described_at`. The row in table `groups` is None if the group does not exist.
 """
@@ -314,7 +318,7 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 
     Args:
         groups, members: rows of this group on that day in tables `groups` and `members`.
-        polls: pairs (poll, keyframe) for all polls of the day, in order.
+        polls: pairs (time of the poll, time of its keyframe) in milliseconds, for all polls of the day, in order.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

@@ -114,7 +114,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """Return the tuple that replaces `description_row` for a group without a description. All its values are None."""
+    """Return the values that a group without a description has instead of `description_row`. All of them are None."""
     return _UNDESCRIBED
 
 

@@ -48,7 +48,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: date | N
 
     Args:
         lag: the gold table.
-        before: rows of `baseline` for days before `since`, with which the new rows are compared.
+        before: rows of `baseline` for days before `since`, which have the earlier hours for the comparison.
         since: first day to return.
     """
     rows = lag if since is None else lag.filter(F.col("day") >= F.lit(since))

@@ -47,12 +47,12 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    If polls and decoded records give different counts, the larger count is used.
+    If polls and decoded records give different counts of rebalances, the larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
-        recorded: result of `recorded_churn`.
-        rebalances: the silver table.
+        recorded: result of `recorded_churn`: changes that polls have seen.
+        rebalances: silver table `rebalances`: rebalances decoded from records.
         lag: the gold table.
         since: first day to return.
     """
@@ -86,7 +86,7 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
-    """Return the average `rate_in` (records/s, from gold `lag`) per group and hour."""
+    """Return the average write rate of each group in each hour, as column `rate_in` (records/s, from gold `lag`)."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
     return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(F.avg("rate_in").alias("rate_in"))

@@ -52,8 +52,8 @@ def cleanup(
     """Compute the gold table `cleanup`.
 
     Args:
-        recorded: result of `recorded_activity`.
-        decoded: result of `decoded_activity`.
+        recorded: result of `recorded_activity`: the activity of groups that polls have seen.
+        decoded: result of `decoded_activity`: the activity of groups according to decoded records.
         since: first day to return.
         offsets_retention: seconds for which brokers keep the offsets of a group without members.
         idle: a group is unused when it has had no members and no commits for this time, in seconds.
@@ -94,7 +94,7 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join both sources into one row per group and day.
+    """Join the activity that polls have seen and the activity in decoded records, into one row per group and day.
 
     On a day with polls, groups that are only in decoded records are left out, because the polls show that these groups
     no longer exist.

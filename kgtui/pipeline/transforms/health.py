@@ -329,9 +329,10 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`, the time since which the status has been bad in all windows, without a gap between the windows.
+    """Add `bad_since`: the last poll of the first time window in the unbroken series of windows with a bad status.
 
-    If the status is not bad now, `bad_since` is null.
+    The series ends with the window of the row. A gap between polls breaks it. `bad_since` is null if the status is OK
+    or unknown.
     """
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")

@@ -36,9 +36,10 @@ def poll_timeline(polls: DataFrame) -> DataFrame:
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
-        - `number`: number of the poll, counted from the first one
-        - `segment`: number of the poll's keyframe, counted from the first one
-        - `previous`: the poll before; null after a gap
+        - `number`: 1 for the first poll, 2 for the second poll, and so on
+        - `segment`: consecutive number of the poll's keyframe, from 0. All polls from one keyframe to the next are a
+          segment.
+        - `previous`: the poll before; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: the next keyframe; null if there is none, or if there is a gap before it
         - `lasts`: time until which a row of this segment is valid if no other row replaces it. It is `next_keyframe`
