@@ -319,4 +319,8 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
     SHARE: partial(_newer_group, group_type=SHARE, decode_member=_share_member),
     STREAMS: partial(_newer_group, group_type=STREAMS, decode_member=_streams_member),
 }
-"""Group type → the function that decodes one group of the describe response."""
+"""Group type → the function that decodes one group of the describe response.
+
+The arguments of each function are those of `classic_group`: the group in the response, the node id of the broker, and
+the RPC with its version.
+"""

@@ -182,7 +182,11 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups whose state or type an old broker does not list, and complete their listings."""
+        """Describe the groups whose state or type an old broker does not list.
+
+        Returns `listings`, in which these groups now have their state and type, and the faults of the groups that could
+        not be described.
+        """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:
             return listings, ()

@@ -58,13 +58,13 @@ _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
 
 
 class OffsetReader:
-    """Reads the offsets of one batch of groups from their coordinator.
+    """Reads the offsets of groups from their coordinator.
 
     Args:
         pool: connections to the cluster.
 
     Attributes:
-        batch: maximum number of groups in a batch.
+        batch: maximum number of groups in one call of `committed` or `share`.
     """
 
     batch = GROUPS_PER_REQUEST
@@ -385,6 +385,8 @@ def _merge(
     """Add final results to `bounds`, and return the partitions that must be requested again because of their error.
 
     Args:
+        rows: the requested partitions.
+        result: requested timestamp (`EARLIEST` or `LATEST`) → the responses for it.
         last: whether this was the last round of requests. All results are then final.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]

@@ -1,4 +1,4 @@
-"""Log a connection in with SASL, and repeat the login before the broker ends the session (KIP-368)."""
+"""Log in to a broker with SASL, and repeat the login before the broker ends the session (KIP-368)."""
 
 from __future__ import annotations
 

@@ -199,7 +199,8 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 
     Args:
         store: `keystore` or `truststore`.
-        sources: last parts of the names of the properties that contain the store or name its file.
+        sources: last parts of the names of the properties that contain the store or name its file. For example,
+            `location` stands for `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:

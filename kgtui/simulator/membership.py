@@ -28,7 +28,7 @@ class Membership:
     """The members of a group at one time.
 
     Attributes:
-        change: how many times members have joined or left since the start.
+        change: number of membership changes since the start. In one change, several members may join or leave.
         since: seconds since the last change; infinite if there was none.
         slots: the current members.
         before: the members before the last change.

@@ -73,9 +73,10 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return how many seconds it would take to write the records from time 0 to `t` at the average rate.
+        """Return the traffic from time 0 to `t`, in seconds of average traffic.
 
-        The result is the same for all partitions of the topic. It never decreases when `t` increases.
+        For example, the result is 12 if as many records are written in the first 10 s as usually in 12 s. The result is
+        the same for all partitions of the topic. It never decreases when `t` increases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
@@ -142,7 +143,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return how many seconds it would take to write the records from time 0 to `t` at the average rate."""
+        """Return the traffic from time 0 to `t`, in seconds of average traffic; see `Topic.flow`."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
