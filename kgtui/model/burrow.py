@@ -144,10 +144,10 @@ class GroupVerdict:
         complete: fraction (0 to 1) of the partitions whose window has `Options.intervals` commits; 0 if there are no
             partitions.
         total_lag: sum over the partitions whose lag is known; None if no lag is known.
-        max_lag: the partition with the largest lag; if several have the same lag, the first of them in `partitions`.
-            None if no lag is known.
+        max_lag: `(topic, partition)` with the largest lag; if several have the same lag, the first of them in
+            `partitions`. None if no lag is known.
         unknown: number of partitions whose lag is not known.
-        partitions: the verdict on every partition.
+        partitions: `(topic, partition)` → verdict on the partition, for every partition.
     """
 
     status: Status
@@ -253,7 +253,7 @@ def lag_never_fell(commits: Iterable[Commit]) -> bool:
 
 
 def roll_up(partitions: Mapping[TopicPartition, PartitionVerdict]) -> GroupVerdict:
-    """Combine the verdicts on partitions into a verdict on the group.
+    """Combine the verdicts on the partitions of a group, by `(topic, partition)`, into a verdict on the group.
 
     A group without partitions is OK, as in Burrow.
     """

@@ -71,8 +71,9 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: log start and log end offsets of these partitions, and of partitions that a member owns although they
-            have no committed offset. A partition is missing if its log offsets have not been read.
+        bounds: `(topic, partition)` → log start and log end offsets, for these partitions, and for partitions that a
+            member owns although they have no committed offset. A partition is missing if its log offsets have not been
+            read.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -229,7 +230,7 @@ def total(rows: Iterable[PartitionLag]) -> LagTotal:
 def summed(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> LagTotal:
-    """Return the total lag of a group.
+    """Return the total lag of a group from its offsets and, in `bounds`, the log offsets by `(topic, partition)`.
 
     No `PartitionLag` is created per partition, because the background sweep calls this for up to 100,000 groups.
     """

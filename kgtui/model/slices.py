@@ -45,7 +45,7 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice.
+        """Begin the first slice, so create the object just before the computation.
 
         Args:
             sleep: `asyncio.sleep`. It is a parameter because this package must not import asyncio.

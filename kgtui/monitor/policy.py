@@ -133,7 +133,11 @@ def sweep_rate(options: MonitorOptions, groups: int) -> float:
 
 
 def sweep_order(by_listing: Mapping[Listing, list[str]], node: int) -> list[str]:
-    """Return the ids of all groups that a broker coordinates. Groups with members come before Empty groups."""
+    """Return the ids of all groups that a broker coordinates. Groups with members come before Empty groups.
+
+    Args:
+        by_listing: listing → ids of the groups with this listing.
+    """
     groups = [(listing, ids) for listing, ids in by_listing.items() if listing.coordinator == node]
     groups.sort(key=lambda item: item[0].state in (EMPTY, DEAD))
     return [group for _, ids in groups for group in ids]

@@ -141,7 +141,7 @@ class Store:
             self._stale.add("state_since")
 
     def _stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that is already stored for a group id, so that 100,000 ids are not stored twice."""
+        """Return the string object that is already stored for a group id, so that equal ids are stored only once."""
         ids = self.by_listing.get(listing, ())
         at = bisect_left(ids, group)
         return ids[at] if at < len(ids) and ids[at] == group else group

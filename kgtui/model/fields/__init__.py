@@ -63,7 +63,8 @@ class Field(Generic[Row]):
         title: heading of the column in tables.
         type: type of what `data` returns.
         source: the RPC that reports the value, or what it is computed from.
-        value: function that returns the value in the form that the model uses, or None if the value is unknown.
+        value: function that takes a row (a `Member`, a `PartitionRow`, or a snapshot and a group id) and returns the
+            value in the form of the model, or None if it is unknown.
         unit: the unit of a number, such as `records`; empty for text.
         format: function that formats a value for people. It is not called with None.
         encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no

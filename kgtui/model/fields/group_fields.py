@@ -306,7 +306,7 @@ DETAILED = (
     GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH, OPERATIONS, MEMBERS,
     TOPOLOGY, TOPOLOGY_STATUS, LAG, LAG_UNKNOWN, PARTITIONS, CONFIGS, DESCRIBED_BY, READ_AT,
 )  # fmt: skip
-"""Fields of a group in the JSON of `kgtui show` and of the incident export."""
+"""Fields of a group in the JSON of `kgtui show` and of incident reports (Export dialog)."""
 
 HEADER_LINES = (
     TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,

@@ -179,7 +179,7 @@ MEMBER_OBJECT = (
     MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, PROTOCOL, EPOCH, TOPICS, REGEX, ASSIGNMENT, TARGET_ASSIGNMENT,
     ASSIGNED, CONNECT, REGISTRY, STREAMS, UNDECODED,
 )  # fmt: skip
-"""Fields of a member in the JSON of `kgtui show` and of the incident export."""
+"""Fields of a member in the JSON of `kgtui show` and of incident reports (Export dialog)."""
 
 
 _COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED, ASSIGNMENT_TEXT)
@@ -187,7 +187,7 @@ _WIDE_COLUMNS = (*_COLUMNS, TARGET_TEXT, SUBSCRIPTION)
 
 
 MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED)
-"""Columns of the member table in the Markdown file of the incident export."""
+"""Columns of the member table in an incident report in Markdown (Export dialog)."""
 
 
 def member_object(member: Member) -> dict[str, Any]:

@@ -75,7 +75,7 @@ PARTITION_OBJECT = (
     TOPIC, PARTITION, COMMITTED, START_OFFSET, LOG_START, LOG_END, LAG, LEAD, LOST, LEADER_EPOCH, METADATA, MEMBER_ID,
     REASON,
 )  # fmt: skip
-"""Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of the incident export."""
+"""Fields of a partition in the JSON and CSV of `kgtui show`, and in the JSON of incident reports (Export dialog)."""
 
 _COLUMNS = (TOPIC, PARTITION, COMMITTED, LOG_START, LOG_END, LAG, LEAD, MEMBER_ID)
 _WIDE_COLUMNS = (*_COLUMNS, LOST, LEADER_EPOCH, METADATA)

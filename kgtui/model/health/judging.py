@@ -159,7 +159,7 @@ def _refreshed(times: Sequence[int], ends: Sequence[int], every: int) -> list[in
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
+    """Return the verdict on a partition of a classic, consumer or streams group, and the health of the partition.
 
     Args:
         row: offsets and lag of the partition in the newest read.
@@ -213,7 +213,7 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on one share partition, and its health.
+    """Return the verdict on one share partition, and the health of the partition.
 
     Args:
         row: offsets and lag of the partition in the newest read.

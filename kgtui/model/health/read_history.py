@@ -184,8 +184,8 @@ class ReadHistory:
 
     Attributes:
         length: maximum number of samples kept per partition. A new value applies from the next read.
-        samples: partition → samples, for all partitions in the newest read of offsets.
-        rows: partition → position, log offsets and lag in the newest read.
+        samples: `(topic, partition)` → samples, for all partitions in the newest read of offsets.
+        rows: `(topic, partition)` → position, log offsets and lag in the newest read.
         series: total lag and number of members over time. The lag is NaN where it was not read.
         lag: total lag at the newest successful read of offsets; None if there was none.
         description: the newest description; None if there was none.
@@ -239,7 +239,8 @@ class ReadHistory:
             at: seconds since the epoch.
             description: description of the group; None if the group was not described in this read.
             offsets: offsets of the group; None if they could not be read or the group has no offsets.
-            fault: True if a part of the data could not be read. No rate is then computed across this read.
+            fault: True if a part of the data could not be read. No rate of the missing values is then computed across
+                this read.
         """
         if self.read_at is not None and at <= self.read_at:
             return

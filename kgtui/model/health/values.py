@@ -241,7 +241,7 @@ class GroupHealth:
         failed: number of reads that failed.
         state: state at the newest read.
         read_at: time of the newest successful read in seconds since the epoch; None if there was none.
-        partitions: the health of every partition.
+        partitions: `(topic, partition)` → health of the partition, for every partition.
     """
 
     verdict: GroupVerdict

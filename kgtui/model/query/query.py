@@ -194,9 +194,9 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return two numbers that show whether a search is complete: groups with enough data, and all candidates.
+        """Return two numbers that show whether a search is complete: searched candidates, and all candidates.
 
-        A candidate is a group that the list of groups alone does not exclude. It has enough data if everything that the
+        A candidate is a group that the list of groups alone does not exclude. It is searched if everything that the
         terms need was read. The numbers are equal if no term needs other data than the list, or if all data was read.
         """
         return run_at_once(self.search_steps(snapshot))
@@ -221,9 +221,9 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return each listing that may match, with its group ids and the terms that the listing does not decide.
+        """Return `(listing, group ids, undecided terms)` for each listing that may match.
 
-        These terms must be tested for each group, because the broker did not list the type or state of the groups.
+        Undecided terms must be tested for each group, because the broker did not list the type or state of the groups.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

@@ -74,9 +74,10 @@ class ListingKey(TermKey):
     """A term about data in the list of groups. The result is the same for all groups with the same `Listing`.
 
     Attributes:
-        of_listing: function that returns the texts to compare for a listing; None if the broker does not list them.
-        of_group: function that returns the text of one group from other data than the listing, which is used if the
-            listing does not contain it; None if only listings contain the text.
+        of_listing: function that takes a snapshot and a listing, and returns the texts with which the values of the
+            term are compared, or None if the broker does not list them.
+        of_group: function that takes a snapshot and a group id, and returns the text from other data than the listing.
+            It is used if the listing does not contain the text. None if only listings contain it.
         quoted: whether a value that is not in `values` is accepted if it is written in quotes.
     """
 
@@ -90,7 +91,8 @@ class NameKey(TermKey):
     """A term that compares names from the description or the offsets of a group. Wildcards are allowed.
 
     Attributes:
-        names: function that returns the names of one group; None if they were not all read.
+        names: function that takes a snapshot and a group id, and returns the names, or None if not all of them were
+            read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -102,7 +104,7 @@ class NumberKey(TermKey):
 
     Attributes:
         units: the units that may follow the number: those of a count (`COUNT_UNITS`) or of a time (`TIME_UNITS`).
-        number: function that returns the number of one group.
+        number: function that takes a snapshot and a group id, and returns the number of the group.
         in_summary: name of the attribute of `Summary` with the same number; `` if there is none. Groups that only the
             background sweep reads are compared by this attribute, because that is faster than calling `number`.
         newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read in
@@ -187,8 +189,8 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: function that returns the value by which a group is sorted, or None if it is not known. Groups with an
-            unknown value come last.
+        value: function that takes a snapshot and a group id, and returns the value by which the group is sorted, or
+            None if it is not known. Groups with an unknown value come last.
         needs: the data that the value needs in addition to the list of groups.
     """
 

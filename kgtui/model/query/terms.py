@@ -259,7 +259,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data from which the number is computed was read."""
+        """Return whether the data for the number was read, so that `Query.searched` counts the group as searched."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))

@@ -22,7 +22,7 @@ NAMES: dict[str, Status] = {
     "stall": Status.STALL,
     "rewind": Status.REWIND,
 }
-"""Names of verdicts in the filter language, from the best to the worst."""
+"""Name of a verdict in the filter language → status, from the best to the worst."""
 LEVELS = ("ok", "warn", "error")
 """Verdicts that may be followed by `+`, as in `warn+`, which includes worse verdicts."""
 _SPELLINGS = {"err": "error", "warning": "warn"}
@@ -98,7 +98,7 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the group was watched."""
+        """Return whether the group was watched, so that it has a verdict."""
         return group in snapshot.health
 
     def spelled(self) -> str:
