@@ -116,7 +116,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return partition → columns of its row in table `partitions`, from `kind` on, for a group."""
+        """Return partition → the values of its row in table `partitions`, from column `kind` on, for a group."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:

@@ -225,7 +225,7 @@ class ReplayAdmin:
 
 
 class ReplayFeed:
-    """The recorded group list of one broker, at the poll that the admin shows."""
+    """Reports changes to the list of groups of one broker, as recorded at the poll that the admin shows."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin

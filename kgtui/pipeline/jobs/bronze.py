@@ -105,7 +105,11 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _overlaps(lake: SparkLake, ranges: list[Row], days: list[str]) -> bool:
-    """Return whether the bronze table has a record of one of `days` in any of the offset ranges."""
+    """Return whether the bronze table has a record of one of `days` (ISO dates) in any of the offset ranges.
+
+    Args:
+        ranges: result of `_offset_ranges`.
+    """
     existing = lake.read(COORDINATOR_RECORDS).where(F.col("day").isin([F.lit(day).cast("date") for day in days]))
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)

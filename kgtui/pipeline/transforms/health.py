@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
-"""Default time from one health verdict to the next, in seconds."""
+"""Default length of a time window, in seconds. Gold `health` has one health verdict per group and time window."""
 
 COMMITS = "commits"
 """Value of the column `basis` for verdicts that are computed from silver `commits`."""
@@ -125,9 +125,9 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition, computed from positions seen by polls.
+    """Return the struct (status, undecided) of a partition (see `with_verdicts`) from the positions that polls saw.
 
-    The rules are the same as in the model's `judge_observed`.
+    The rules are the same as in `kgtui.model.health.judging.judge_observed`.
     """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
@@ -147,10 +147,10 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a share partition, by the rules of the model's `judge_share`.
+    """Return the struct (status, undecided) of a share partition (see `with_verdicts`).
 
-    The rule for WARN needs the lag at every poll, but a recording contains only changes. Therefore the status is never
-    WARN; `undecided` is WARN instead.
+    The rules are those of `kgtui.model.health.judging.judge_share`, but its rule for WARN needs the lag at every poll,
+    and a recording contains only changes. Therefore the status is never WARN; `undecided` is WARN instead.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -189,9 +189,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the duration of a full window of commits in seconds, given the observed interval between commits.
+    """Return the time that a full window of commits spans, in seconds.
 
-    The rule is the same as in the model's `Observed.full_window`.
+    If the window is not full yet, the time is estimated from the interval between the commits so far. The rule is the
+    same as in `kgtui.model.health.judging.Observed.full_window`.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)

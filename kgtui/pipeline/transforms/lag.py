@@ -99,10 +99,13 @@ def _at_least_zero(records: Column) -> Column:
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
-    """Add `rate_in` and `rate_out`: records written and consumed per second, since the previous time slot.
+    """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
 
-    Both rates are null after a gap between polls. `rate_in` is null if the log end has decreased, and `rate_out` if the
-    position has decreased.
+    They are measured between the last polls of the two time slots. Both rates are null after a gap between polls.
+    `rate_in` is null if the log end has decreased, and `rate_out` if the position has decreased.
+
+    Args:
+        rows: one row per partition and time slot (see `time_slots`).
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)

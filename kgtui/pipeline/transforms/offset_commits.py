@@ -105,9 +105,9 @@ def _with_fields(commits: DataFrame) -> DataFrame:
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout`, which stands for the versions with the same fields, and `_group_size`, the length of the group id.
+    """Add `_layout`, a number that says which fields the value has, and the length of the group id.
 
-    Null values become empty bytes.
+    Versions with the same fields have the same number (see `_TOMBSTONE`). Null values become empty bytes.
     """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
