@@ -185,7 +185,7 @@ class KafkaGroupAdmin:
         """Describe the groups whose state or type an old broker does not list.
 
         Returns `listings`, in which these groups now have their state and type, and the faults of the groups that could
-        not be described.
+        not be described, except groups that no longer exist.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:

@@ -106,8 +106,8 @@ class Lister:
         self.comparing = asyncio.Lock()
         """A task holds this lock while it compares two lists.
 
-        A comparison runs in short slices, between which the UI can handle a key press. Because only
-        one comparison runs at a time, the key press waits for one slice, and not for one slice per broker.
+        A comparison runs in short slices, between which the UI can handle a key press. Because only one comparison runs
+        at a time, the key press waits for one slice, and not for one slice per broker.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:

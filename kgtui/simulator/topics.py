@@ -75,8 +75,8 @@ class Topic:
     def flow(self, t: float) -> float:
         """Return the traffic from time 0 to `t`, in seconds of average traffic.
 
-        For example, the result is 12 if as many records are written in the first 10 s as usually in 12 s. The result is
-        the same for all partitions of the topic. It never decreases when `t` increases.
+        For example, `flow(10)` is 12 if as many records are written in the first 10 s as in 12 s at the average rate.
+        The result is the same for all partitions of the topic. It never decreases when `t` increases.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
