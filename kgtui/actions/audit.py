@@ -56,7 +56,7 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
     """Log the deletion that is about to be sent. Raises OSError; the caller must then not send the deletion.
 
     Args:
-        entry: id of this deletion in the audit log, which the line about its outcome repeats.
+        entry: id of this deletion in the audit log. The line about the outcome has the same id.
         line: the group and its expected loss, from the plan.
         backup: path of the backup of the group.
         command: what started the deletion: `kgtui delete`, `UI` or similar.

@@ -62,7 +62,7 @@ _COLUMNS = [
 
 
 def _path(folder: StateFolder, name: str) -> Path:
-    """Return the path of a backup, given its file name or its path. Raises `UsageError` if it does not exist."""
+    """Return the path of a backup, given its file name or its path. Raises `UsageError` if there is no such backup."""
     for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
         if path.is_file():
             return path.with_suffix(".jsonl")

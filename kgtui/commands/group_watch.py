@@ -39,7 +39,7 @@ Without this extra time, the read could be cancelled before it reports its own t
 
 
 class Clock:
-    """A clock for scheduling reads, which never goes backwards. Tests replace it with a simulated clock."""
+    """A clock that never goes backwards, for scheduling reads. Tests replace it with a simulated clock."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()

@@ -47,7 +47,8 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read.
 
-    It is also 1 if a broker may have left out all offsets of a listed group, or all groups, because of the ACLs.
+    The exit code is also 1 if, because of the ACLs, a broker may have left out all offsets of a listed group or all
+    groups.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -91,7 +92,7 @@ def _print(
     """Print the list and return the exit code.
 
     Args:
-        earlier: group id → time of the earlier read that its row is from, in seconds since the epoch.
+        earlier: group id → time of an earlier read, in seconds since the epoch, for groups whose row is from that read.
     """
     groups = group_list.GroupList(
         as_of(selection.snapshot, admin),

@@ -49,7 +49,8 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 class CommandParser(argparse.ArgumentParser):
     """An argument parser for kgtui or one of its commands, which raises `UsageError` instead of exiting.
 
-    The options of a command are added only when its parser parses something, because importing all commands is slow.
+    The parser of a command adds the options of the command only when it is used, because importing all commands is
+    slow.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
@@ -117,7 +118,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def group_id(text: str) -> str:
-    """Return a group id from the command line, which may be a blank. Raise `ArgumentTypeError` if the id is empty."""
+    """Return a group id from the command line unchanged. Raises `ArgumentTypeError` if the id is empty."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text

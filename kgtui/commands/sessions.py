@@ -208,7 +208,7 @@ async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
-    """Return a read-only session on a recording, which shows the poll that `admin` shows.
+    """Return a read-only session that shows the same poll of a recording as `admin`.
 
     Args:
         empty: a session without a cluster, with the user's settings.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMPACTED = "compact-"
-"""Prefix of the names of files that compaction writes. Their rows are sorted by key and poll."""
+"""Prefix of the names of files that compaction writes. The rows in such a file are sorted by key and poll."""
 
 WRITTEN = "part-"
 """Prefix of the names of files that a flush of the recorder writes."""
@@ -287,7 +287,7 @@ class RecordedTable:
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
         """Append a batch of rows of one day, and return the version of the table that contains them.
 
-        The batch is appended only once, even if this is called again after an error.
+        The batch is appended only once, even if this method is called again after an error.
 
         Args:
             rows: lists of rows, with at least one row in total.

@@ -234,7 +234,10 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def code(value: object) -> str:
-    """Format a value as a code span, which no character of the value can close; `–` if there is no value."""
+    """Format a value as a Markdown code span, whose fence is longer than any sequence of backticks in the value.
+
+    Returns `–` if there is no value.
+    """
     if value is None or value == "":
         return marks.NONE
     text = visible(str(value)[: MAX_CHARACTERS + 1])
@@ -246,7 +249,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a code block, which no character of the text can close."""
+    """Format a text as a Markdown code block, whose fence is longer than any sequence of backticks in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 
