@@ -50,7 +50,10 @@ The checks are needed because a closed terminal sends a signal only if it is the
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay between opening a cluster and looking for unfinished deletes of earlier sessions, in seconds."""
+"""Delay between opening a cluster and looking in the audit log for deletes without a result, in seconds.
+
+A delete has no result if an earlier session ended before the delete did.
+"""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -89,7 +92,7 @@ class KgtuiApp(CrashReportingApp):
         return with_workarounds(super().get_driver_class())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colors of kgtui's color roles for themes that do not define these roles."""
+        """Return defaults of kgtui's own theme variables, such as `kg-ok`, for themes that do not define them."""
         return themes.variable_defaults(self.current_theme)
 
     def _load_themes(self) -> None:

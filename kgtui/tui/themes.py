@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT = "kgtui-dark"
 
 ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
-"""Color roles of kgtui's own widgets; each is a theme variable, such as `$kg-ok` in CSS."""
+"""Names of the color roles of kgtui's own widgets. Each role is a theme variable, such as `$kg-ok` in CSS."""
 
 _COLOR_KEYS = (
     "primary", "secondary", "warning", "error", "success", "accent", "foreground", "background", "surface", "panel",
@@ -164,7 +164,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return the colors of kgtui's color roles for themes that do not define these roles, such as Textual's themes."""
+    """Return defaults of the variables in `ROLES` for themes that do not define them, such as Textual's themes."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -96,7 +96,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the plan for the delete is ready."""
+        """Posted when the plan is ready, which says for each group whether it may be deleted and what will be lost."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()

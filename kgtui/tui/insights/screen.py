@@ -83,7 +83,10 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """The Insights screen. Its result is the id of the group to which the user wants to go, or None."""
+    """The Insights screen, with the findings (problems of groups) that Spark has computed from a recording.
+
+    Dismissed with the id of the group to which the user wants to go, or None.
+    """
 
     DEFAULT_CSS = """
     InsightsScreen {
@@ -122,7 +125,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | show only the next kind of finding, or all kinds again |
+    | v | show only findings of the next kind; after the last kind, show all findings again |
     | l | show the evidence in place of the plot, or the plot again |
     | tab | move the focus to the evidence, or back to the findings |
     | r | read the tables again |

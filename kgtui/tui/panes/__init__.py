@@ -87,7 +87,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return the titles of all panes, such as `2 Members`, by pane id. If they do not fit, some titles are shortened.
+    """Return pane id → title of the pane, such as `2 Members`. If the titles do not fit, some of them are shortened.
 
     Args:
         width: number of terminal cells that all titles and gaps together may take.

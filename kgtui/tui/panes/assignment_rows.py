@@ -66,7 +66,7 @@ class LoadRow:
 
 
 def member_names(description: GroupDescription) -> dict[str, str]:
-    """Return a name for each member id: the client id, plus the end of the member id if members share a client id."""
+    """Return member id → name: the client id, plus the end of the member id if members share a client id."""
     counted: dict[str, int] = {}
     for member in description.members or ():
         counted[member.client_id] = counted.get(member.client_id, 0) + 1

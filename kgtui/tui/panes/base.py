@@ -44,7 +44,8 @@ NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
 MOST_ITEMS_INLINE = 400
 """Maximum number of items, such as members, that a pane prepares on the event loop.
 
-A larger number of items is prepared in a thread, because preparing them on the event loop would delay a frame.
+A larger number of items is prepared in a thread, because preparing them on the event loop would delay the handling of
+keys and the next update of the screen.
 """
 
 
@@ -302,7 +303,7 @@ def reading_notices(
     """Return the lines that say why the group's data is old, incomplete or missing; an empty list if it is current.
 
     Args:
-        readings: the data for the pane about every group of the snapshot, by group id.
+        readings: group id → the data that the pane shows about the group.
         faults_below: whether the pane itself explains failed requests. If so, the notice only says how old the data is.
     """
     lines: list[PaneLine] = []
@@ -319,11 +320,13 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return the placeholder of a pane while its data is being read; otherwise, return an empty text.
+    """Return the text in a pane whose data has not been read yet, such as `reading the members…`.
+
+    Return an empty text if the data has been read or cannot be read.
 
     Args:
-        readings: the data for the pane about every group of the snapshot, by group id.
-        reading_name: what the placeholder calls the data, such as `the members`.
+        readings: group id → the data that the pane shows about the group.
+        reading_name: name of the data in the placeholder, such as `the members`.
     """
     if group in readings or group not in snapshot.groups or _fault_of(snapshot, group) is not None:
         return ""

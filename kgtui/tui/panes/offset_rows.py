@@ -60,7 +60,7 @@ class OffsetRow(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Key of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
         return self.topic, self.partition
 
 
@@ -154,7 +154,10 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function that returns the sort key of a row for a column. Rows with the key None come last."""
+    """Return a function that maps a row to its sort key when the table is sorted by this column.
+
+    The key is None if the row has no value in the column; such rows come last.
+    """
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values = {column.id: column.value for column in offset_columns(share=False)} | {"partition": _partition_number}

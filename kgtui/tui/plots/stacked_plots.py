@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 LABEL_WIDTH = 12
-"""Width of the label left of each plot, in terminal cells. It contains the name of the plot and a value."""
+"""Width of the labels to the left of each plot, in terminal cells. A label is the name of the plot and a value."""
 
 MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
@@ -43,8 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots that are drawn below each other, such as the plot of the lag.
 
     Attributes:
-        labels: the labels left of the plot, one per row of text, from the top. There may be fewer labels than rows.
-        rows: the lines of the plot.
+        labels: the labels to the left of the plot, one per line, from the top. There may be fewer labels than lines.
+        rows: the lines of the plot, from the top.
     """
 
     labels: list[PaneLine]
@@ -117,9 +117,9 @@ def _count(value: float | None) -> str:
 
 
 def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], list[PaneLine], list[PaneLine]]:
-    """Return the labels for the lag, the rate of records written and the rate of records read at the time `at`.
+    """Return three lists of labels: for the lag, the rate of records written, and the rate of records read.
 
-    If `at` is None, the labels show the latest values.
+    The labels show the values at the time `at` or, if `at` is None, the latest values.
     """
     lag = [
         _label("lag", _count(timeline.value_at(timeline.lag, at))),
@@ -197,7 +197,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """Draw the plot of states: in each terminal cell, the state of the group during the time that the cell covers.
+    """Draw the plot of states, in which each terminal cell shows the state of the group in a part of the time.
 
     If the group had several states during this time, a rebalancing state is shown, or else any state other than Stable.
     """

@@ -34,7 +34,11 @@ _log = logging.getLogger(__name__)
 
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
-    """Return a subclass of `driver`. It shortens frames, and ignores invalid input and errors of a closed terminal."""
+    """Return a subclass of `driver` that writes less output and ignores invalid input and errors of a closed terminal.
+
+    Args:
+        driver: Textual's driver for this platform.
+    """
     # `getincrementaldecoder` is replaced in the module of the driver, because Textual's drivers import it by name.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
@@ -130,7 +134,9 @@ _PLAIN = _Style()
 
 
 def shorten_sgr(frame: str) -> str:
-    """Return a shorter frame that shows the same cells. It contains only the changes from each style to the next.
+    """Shorten a frame, which is the text and escape sequences that Textual writes to the terminal for one update.
+
+    The returned frame draws the same cells. Between two styles, it contains only the SGR codes that differ.
 
     Like every frame of Textual, the returned frame begins and ends in the default style of the terminal.
     """

@@ -72,7 +72,13 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """All nodes of the tree by path, and the top nodes in the order in which they are drawn."""
+    """The nodes of the tree.
+
+    Attributes:
+        top: the nodes without a parent, in the order in which they are drawn.
+        by_path: path → node, for all nodes.
+        grouping: the property of the groups by which the nodes are formed.
+    """
 
     top: list[Node] = field(default_factory=list)
     by_path: dict[Path, Node] = field(default_factory=dict)
@@ -303,7 +309,7 @@ class NodeTotal:
 
 
 def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Compute the total lag of every node, and return the totals by path.
+    """Compute the total lag of every node, and return path → total.
 
     This generator yields after each slice of about 1,000 groups, so that the event loop is not blocked for long.
     """

@@ -46,7 +46,7 @@ class TreeModel:
     """Rows, cursor and settings of the tree. This class uses no widget.
 
     Attributes:
-        totals: total lag of each node by path, as last computed by the tree widget.
+        totals: path of a node → total lag of its groups, as last computed by the tree widget.
         marked: ids of the groups that the user has marked.
         cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
             the group has been deleted.
@@ -129,7 +129,7 @@ class TreeModel:
         """Replace the nodes of the tree, and lay out the rows.
 
         Args:
-            order: sorted group ids of each open node, by path; empty if groups are sorted by name.
+            order: path of an open node → its sorted group ids; empty if groups are sorted by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -316,9 +316,9 @@ class TreeModel:
 
 
 def _verdict(snapshot: Snapshot, group: str) -> tuple[str, float]:
-    """Return the health verdict `WARN` or `ERR`, and when the data that it is based on was read.
+    """Return the health verdict `WARN` or `ERR`, and the time at which the data of the verdict was read.
 
-    For any other verdict, the returned text is empty.
+    The time is in seconds since the epoch. For any other verdict, `("", 0.0)` is returned.
     """
     health = snapshot.health.get(group)
     if health is None or health.read_at is None or health.status.name not in ("WARN", "ERR"):
@@ -335,10 +335,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: the nodes of the next layout, and the order of their groups.
 
     Attributes:
-        order: sorted group ids of each open node, by path; empty if the groups are sorted by name.
+        order: path of an open node → its sorted group ids; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as its
-            data has been read. None if the filter needs only the list of groups.
+        searched: number of groups that the filter has tested, and number of groups that it must test. A group can be
+            tested as soon as its data has been read. None if the filter needs no data except the list of groups.
     """
 
     nodes: TreeNodes

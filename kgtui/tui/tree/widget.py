@@ -49,8 +49,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as
-                its data has been read. None if the filter needs only the list of groups.
+            searched: number of groups that the filter has tested, and number of groups that it must test. A group can
+                be tested as soon as its data has been read. None if the filter needs no data except the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:

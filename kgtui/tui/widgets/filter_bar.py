@@ -121,12 +121,13 @@ class FilterBar(Vertical):
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool) -> None:
         """Update the note beside the filter.
 
-        The note names the preset that equals the filter, and says whether only groups with problems are shown. If the
-        filter needs data that has not been read for all groups yet, the note says how many groups have been searched.
+        The note names the preset (saved filter) that equals the filter, and says whether only groups with problems are
+        shown. If the filter needs data that has not been read for all groups yet, the note says how many groups have
+        been searched.
 
         Args:
-            searched: how many groups the filter has tested, and how many it must test. A group can be tested as soon as
-                its data has been read. None without a filter.
+            searched: number of groups that the filter has tested, and number of groups that it must test. A group can
+                be tested as soon as its data has been read. None if there is no filter, or if it needs only the list of groups.
             only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
                 shown.
         """
@@ -162,7 +163,10 @@ class FilterBar(Vertical):
         self.post_message(self.Done())
 
     def on_key(self, event: events.Key) -> None:
-        """Restore the previous filter on escape, insert the next preset on up, and leave the field on down and tab."""
+        """Restore the previous filter on escape, and insert the next preset (saved filter) on up.
+
+        On escape, down and tab, the focus moves to the tree.
+        """
         if event.key == "escape":
             event.stop()
             event.prevent_default()
