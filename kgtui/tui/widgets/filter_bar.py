@@ -127,7 +127,8 @@ class FilterBar(Vertical):
 
         Args:
             searched: number of groups that the filter has tested, and number of groups that it must test. A group can
-                be tested as soon as its data has been read. None if there is no filter, or if it needs only the list of groups.
+                be tested as soon as its data has been read. None if there is no filter, or if the filter needs no data
+                except the list of groups.
             only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
                 shown.
         """
