@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
 
 SECRET = "cl1ent-S3cret/+"
@@ -61,8 +62,8 @@ class TokenServer:
 
 
 @contextmanager
-def token_server() -> Iterator[TokenServer]:
-    """Run a token endpoint on a free port of loopback."""
+def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
+    """Run a token endpoint on a free port of loopback. With `tls`, its URL begins with https."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -82,7 +83,10 @@ def token_server() -> Iterator[TokenServer]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    endpoint = TokenServer(f"http://127.0.0.1:{server.server_port}/token", claims={"sub": "team"})
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if tls is None else "https"
+    endpoint = TokenServer(f"{scheme}://127.0.0.1:{server.server_port}/token", claims={"sub": "team"})
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -7,6 +7,7 @@ import base64
 import email.utils
 import json
 import socket
+import ssl
 import time
 import traceback
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import pytest
 from kgtui.client.client_settings import from_properties
 from kgtui.client.tokens import Tokens, claims_of
 from kgtui.errors import ConfigError, ConnectError
+from tests.brokers.certificates import make_certificates
 from tests.token_server import SECRET, TokenServer, token_server, unsigned_token
 
 if TYPE_CHECKING:
@@ -71,6 +73,23 @@ async def test_options_of_sasl_jaas_config_are_used_without_the_newer_properties
     ((headers, form),) = endpoint.received
     assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"old:cl1ent-S3cret%2F%2B"
     assert form["scope"] == ["s"]
+
+
+async def test_a_token_endpoint_with_tls_is_trusted_with_the_options_of_sasl_jaas_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    certificates = make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.server)
+    options = f'ssl.truststore.type="PEM" ssl.truststore.location="{certificates.authority}"'
+    with token_server(context) as endpoint:
+        trusting = endpoint.properties(**{"sasl.jaas.config": f"{JAAS} {options};"})
+        assert claims_of((await source(trusting).get()).text.reveal())["sub"] == "team"
+        message = await failure(endpoint.properties())
+    assert "has a certificate that is not trusted (" in message
+    assert "set the options ssl.truststore.location and ssl.truststore.type in sasl.jaas.config" in message
+    assert len(endpoint.received) == 1
 
 
 async def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
