@@ -166,6 +166,8 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     watch = RecordedWatch(admin, groups, args.seconds, watching)
     if selection.ids:
         await watch.run()
+    if watch.without_offsets and not (await read_access(admin, timeout=timeout_of(args))).any_topic:
+        watch.mark_hidden()
     for note in watch.notes(args.seconds):
         notify(note)
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout_of(args)))

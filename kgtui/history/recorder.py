@@ -17,6 +17,7 @@ from kgtui.errors import KgtuiError
 from kgtui.history.changes import ChangeTracker, PollResult, new_rows
 from kgtui.history.flushing import Flusher
 from kgtui.history.options import RecorderOptions
+from kgtui.history.recorded_access import AccessRecorder
 from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
@@ -90,6 +91,7 @@ class Recorder:
         self._notify = notify or (lambda message: None)
         self._now, self._elapsed, self._wait = now, elapsed, wait
         self._retention = RetentionRefresher(admin, LakeFolder.of(path))
+        self._access = AccessRecorder(admin, LakeFolder.of(path))
         self._lake = Flusher(LakeFolder.of(path), self._options, self._notify, now=now, elapsed=elapsed)
         self._changes = ChangeTracker()
         self._gc = GcTuning() if alone else None
@@ -205,6 +207,7 @@ class Recorder:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
             self._previous = self._last = at
+        await self._access.record(timeout=timeout)
         if self._retention.due(self._elapsed()):
             topics = {topic for topic, _ in result.bounds}
             await self._retention.refresh(topics, now=self._elapsed(), timeout=timeout)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.errors import ClientError
+from kgtui.history.recorded_access import load_access
 from kgtui.lake.folder import LakeFolder, load_retention
-from kgtui.model.access import FULL_ACCESS
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Retention
 from kgtui.model.group import Listing
@@ -182,8 +182,8 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return full permissions, because recordings do not contain the permissions of the recorder."""
-        return FULL_ACCESS
+        """Return the permissions of the recorder, which decided what the brokers left out of the recorded responses."""
+        return await asyncio.to_thread(load_access, LakeFolder.of(self.recording.path))
 
     async def _each(
         self, groups: Iterable[str], scope: str, read: Callable[[str], T | None]

@@ -2,7 +2,7 @@
 
 The marker `lake.json` shows that a folder is a lake. It contains the format version and the cluster id. Tables are in
 `<layer>/<table>`. `recorder.lock` contains the host and process id of the recorder. `retention.json` contains the
-retention of topics and of committed offsets.
+retention of topics and of committed offsets, and `access.json` the permissions of the recorder.
 """
 
 from __future__ import annotations

@@ -1,0 +1,60 @@
+"""Stores the permissions of the recorder in the lake, so that a replay can say which offsets may be missing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING
+
+from kgtui.errors import KgtuiError
+from kgtui.lake.folder import write_json
+from kgtui.model.access import FULL_ACCESS, Access
+
+if TYPE_CHECKING:
+    from kgtui.admin.base import GroupAdmin
+    from kgtui.lake.folder import LakeFolder
+
+_FILE = "access.json"
+_OPERATIONS, _ANY_TOPIC = "cluster_operations", "any_topic"
+
+_log = logging.getLogger(__name__)
+
+
+def load_access(folder: LakeFolder) -> Access:
+    """Return the permissions in the lake.
+
+    If the file is missing or cannot be read, full permissions are returned, because older recorders did not write it.
+    """
+    try:
+        stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
+        operations = stored[_OPERATIONS]
+        return Access(None if operations is None else frozenset(operations), any_topic=stored[_ANY_TOPIC] is True)
+    except (OSError, ValueError, TypeError, KeyError):
+        return FULL_ACCESS
+
+
+class AccessRecorder:
+    """Reads the permissions of the recorder from the cluster, and stores them in the lake.
+
+    A lake stores only the permissions of its last recorder.
+    """
+
+    def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
+        self._admin = admin
+        self._folder = folder
+        self._stored = False
+
+    async def record(self, *, timeout: float) -> None:
+        """Store the permissions, if this has not been done. Errors are only logged, and the next call tries again."""
+        if self._stored:
+            return
+        try:
+            access = await self._admin.access(timeout=timeout)
+            operations = None if access.cluster_operations is None else sorted(access.cluster_operations)
+            content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic}
+            await asyncio.to_thread(write_json, self._folder.path / _FILE, content)
+        except (KgtuiError, OSError):
+            _log.exception("cannot read or store the permissions of the recorder")
+        else:
+            self._stored = True

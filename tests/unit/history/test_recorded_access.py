@@ -1,0 +1,67 @@
+"""A recording contains the permissions of the recorder, and replays use them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kgtui.cli import main
+from kgtui.errors import UnreachableError
+from kgtui.history import RecordingReader, ReplayAdmin
+from kgtui.history.recorded_access import AccessRecorder, load_access
+from kgtui.lake.folder import LakeFolder
+from kgtui.model.access import FULL_ACCESS, Access
+from tests.scripted import ScriptedAdmin
+from tests.unit.history.test_recorder import recording, scripted, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
+
+
+async def record(lake: Path, access: Access) -> None:
+    """Record a cluster with a group without offsets, as a user with the given permissions."""
+    admin = scripted()
+    admin.add("quiet", "consumer")
+    admin.user_access = access
+    async with recording(lake, admin) as (made, _):
+        await until(lambda: made.status.polls >= 2)
+    assert [call for call, _ in admin.calls].count("access") >= 1
+
+
+async def test_replay_returns_the_permissions_of_the_recorder(tmp_path: Path) -> None:
+    await record(tmp_path / "lake", ONLY_GROUPS)
+    replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
+    assert await replay.access() == ONLY_GROUPS
+    (tmp_path / "lake" / "access.json").unlink()
+    assert await replay.access() == FULL_ACCESS
+
+
+async def test_permissions_are_read_again_after_an_error(tmp_path: Path) -> None:
+    class Gone(ScriptedAdmin):
+        async def access(self, *, timeout: float = 30.0) -> Access:
+            await super().access(timeout=timeout)
+            if len(self.calls) == 1:
+                raise UnreachableError("no broker answered")
+            return ONLY_GROUPS
+
+    folder, admin = LakeFolder.of(tmp_path), Gone()
+    recorder = AccessRecorder(admin, folder)
+    await recorder.record(timeout=1)
+    assert load_access(folder) == FULL_ACCESS
+    for _ in range(2):
+        await recorder.record(timeout=1)
+    assert load_access(folder) == ONLY_GROUPS
+    assert len(admin.calls) == 2
+
+
+def test_commands_say_that_a_recording_may_lack_offsets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))
+    lake = ("--lake", str(tmp_path / "lake"))
+    for words in (("ls", "--lag", "quiet"), ("show", "quiet"), ("check", "quiet")):
+        capfd.readouterr()
+        assert main([*words, *lake]) == 1
+        assert "no offsets that you may see" in "".join(capfd.readouterr())
