@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotArrived(Message):
-    """The monitor published a new snapshot."""
+    """The monitor published a new snapshot of the cluster's groups."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """A key in the footer was clicked.
+    """A key in the footer was clicked, and the screen should run its action.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.

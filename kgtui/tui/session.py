@@ -145,7 +145,8 @@ class Target:
         bootstrap: one or more `host:port`, separated by commas.
         color: background color of the name in the header, in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; `""` if the cluster has no label.
-        command_config: path of the client properties file, for Kafka commands that are shown to the user.
+        command_config: path of the client properties file, for Kafka commands that are shown to the user; None to leave
+            out this option of the commands.
     """
 
     name: str

@@ -25,13 +25,13 @@ _MAX_LINE_WIDTH = 160
 
 
 def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
-    """Return the presets whose expression is a valid filter, sorted by name."""
+    """Return the presets (name → saved filter expression) whose expression is valid, sorted by name."""
     invalid = dict(invalid_presets(presets))
     return {name: presets[name] for name in sorted(presets) if name not in invalid}
 
 
 def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return `(name, error)` of each preset whose expression is not a valid filter, sorted by name."""
+    """Return `(name, error)` of each preset (saved filter) whose expression is not valid, sorted by name."""
     invalid = []
     for name, expression in sorted(presets.items()):
         try:

@@ -152,7 +152,7 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Make a string that consists of parts joined by ` · ` safe for the terminal.
+    """Escape the control characters in a string that consists of parts joined by ` · `.
 
     If only ASCII is displayed, the separator becomes ` - `.
     """
@@ -246,8 +246,10 @@ def lag(value: int | None, unknown: int = 0) -> str:
 
     Args:
         value: the sum of the known lags; None if no lag is known.
-        unknown: number of partitions whose lag is unknown. If it is not 0, the result is a lower bound, `≥ 4.1k`, or
-            `?` if `value` is None. If it is 0 and `value` is None, there is no lag, and the result is `–`.
+        unknown: number of partitions whose lag is unknown. If some are unknown, the sum is a lower bound, such as
+            `≥ 4.1k`.
+
+    If `value` is None, the result is `?` if some lags are unknown, and `–` if there are no lags.
     """
     if value is None:
         return marks().unknown if unknown else marks().none

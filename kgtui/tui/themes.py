@@ -39,7 +39,8 @@ class FailedTheme:
 def shipped_folder() -> Path:
     """Return the folder of the themes that are shipped with kgtui.
 
-    In an installed package, this folder is inside the package; in a checkout of the repository, it is at the top.
+    In an installed package, this folder is inside the package. In a checkout of the repository, it is in the top folder
+    of the repository.
     """
     here = Path(__file__).resolve().parents[1]
     installed = here / "themes"

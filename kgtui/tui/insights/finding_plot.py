@@ -160,7 +160,10 @@ def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline |
 
 
 def _lines(timeline: GroupTimeline | None, request: FindingPlotRequest) -> list[PaneLine]:
-    """Draw the plot. Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    """Draw the plot, and return it as lines.
+
+    Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread.
+    """
     if timeline is None:
         return [(Cell("no lag was recorded for this group in this period", MUTED),)]
     with_curves = curves.available()

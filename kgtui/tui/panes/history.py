@@ -198,7 +198,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Read the timeline and draw the plots, until the newest request has been drawn.
+        """Read the history of the group and draw the plots, until the newest request has been drawn.
 
         If several requests arrive while the plots are drawn, only the newest one is drawn next.
         """
@@ -246,7 +246,10 @@ class HistoryPane(Pane):
 
 
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
-    """Draw the plots. Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread."""
+    """Draw the plots, and return them as lines.
+
+    Drawing takes tens of milliseconds and may import textual-plotext, so it runs in a thread.
+    """
     with_curves = curves.available()
     lines = plot_lines(
         timeline, request.width, request.height - (not with_curves), with_curves=with_curves, at=request.at

@@ -58,7 +58,7 @@ def is_second(character: str) -> bool:
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Yield each sequence of values between NaNs, with the index of its first value."""
+    """Yield `(index of the first value, values)` for each run of neighboring values without NaN."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

@@ -279,7 +279,11 @@ def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
 
 
 def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> PaneLine:
-    """Return the line with the times below the plots. If a time is marked, a `^` is drawn in its cell, `column`."""
+    """Return the line with the times below the plots.
+
+    Args:
+        column: index of the terminal cell in which a `^` marks a time; None if no time is marked.
+    """
     span = timeline.until - timeline.since
     write: Callable[[float], str] = text.clock_minutes
     if span > _CLOCK_WITH_DATE:

@@ -65,7 +65,12 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the main screen or, with `everywhere`, the bindings of the app."""
+    """Return the key bindings of the actions.
+
+    Args:
+        everywhere: whether to return the bindings of the actions that work on every screen, which belong to the app.
+            Otherwise, return the bindings of all other actions, which belong to the main screen.
+    """
     from textual.binding import Binding
 
     return [

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def unlimited_plot(width: int, height: int) -> Plot:
-    """Create a plot of this size, in terminal cells, even if plotext detects a smaller terminal."""
+    """Create a plot of this size, in terminal cells.
+
+    By default, plotext would reduce the size to that of the terminal that it detects.
+    """
     from textual_plotext.plot import Plot
 
     plot = Plot()

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping, Node, NodeTotal, Path
 
 OPEN_ALL_UP_TO = 200
-"""If the tree has at most this many groups, all nodes are open at first. Otherwise, only nodes with child nodes are."""
+"""If the tree has at most this many groups, all nodes are open at first.
+
+In a larger tree, only the nodes with child nodes are open at first.
+"""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups in a node that are sorted immediately when the user opens the node.
 

@@ -36,9 +36,15 @@ AWAITED_SLICE_SECONDS = 0.012
 The user waits after a new filter, grouping or order. Longer slices finish this layout sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Limits how often the tree is laid out: at most once per second with 80,000 groups, and every 1.25 s with 100,000."""
+"""Divisor of the pause between two layouts of the tree.
+
+The pause, in seconds, is the number of groups divided by this value: 1.25 s for 100,000 groups.
+"""
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Limits how often the lag of the nodes is summed up: in a tree of 100,000 groups, at most every five seconds."""
+"""Divisor of the pause between two computations of the nodes' total lags.
+
+The pause, in seconds, is the number of groups divided by this value: 5 s for 100,000 groups.
+"""
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
