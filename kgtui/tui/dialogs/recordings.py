@@ -96,7 +96,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
     Args:
         session: session on the live cluster.
-        lake: initial text of the folder field; None for the folder of the session's lake (see `lake_of`).
+        lake: initial text of the field for the folder of the recording; None for the folder that `lake_of` returns.
         at: initial value of the time field, in seconds since the epoch; None to leave the field empty.
     """
 

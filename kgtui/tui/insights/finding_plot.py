@@ -83,12 +83,14 @@ class FindingPlot(TextLines):
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot of a group, or no plot if an argument is None.
+        """Show the plot of a group. If one of the arguments is None, show no plot.
 
         Args:
             group: id of the group.
-            finding: the finding, whose duration sets the time span of the plot. The plot marks when the problem began.
-            as_of: time of the newest data in the tables, in seconds since the epoch.
+            finding: the finding. The duration of its problem sets the time span of the plot, and the plot marks the
+                beginning of the problem.
+            as_of: time at the right edge of the plot, which is the time of the newest data in the tables, in seconds
+                since the epoch.
         """
         self._finding = group, finding, as_of
         self._update()

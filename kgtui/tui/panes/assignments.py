@@ -55,7 +55,7 @@ class AssignmentsPane(Pane):
     """
     | key | does |
     |---|---|
-    | v | show a list, a grid, or loads by member, host or rack |
+    | v | show a list, a grid, or the number of partitions per member, host or rack |
     | left / right | choose the previous or next member of the grid |
     | l | show only partitions that must move or have no owner |
     """
@@ -190,7 +190,7 @@ class AssignmentsPane(Pane):
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next view. The order is list, grid, loads by member, loads by host, loads by rack."""
+        """Switch to the next view: the list, the grid, and the number of partitions per member, per host, per rack."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)

@@ -37,6 +37,7 @@ class ConfigRow:
     """One group configuration, such as `consumer.session.timeout.ms`.
 
     Attributes:
+        config: name, value and source of the configuration.
         applies: whether the configuration has an effect on groups of this type. Brokers report configurations of other
             group types too.
     """

@@ -168,8 +168,8 @@ def offset_columns(*, share: bool) -> list[Column[OffsetRow]]:
     """Return the columns of the table of partitions.
 
     Args:
-        share: whether the group is a share group, which has share-partition start offsets in place of committed
-            offsets, and no metadata.
+        share: whether the group is a share group. If so, the table has a column for the share-partition start offset
+            in place of the committed offset, and no column for metadata.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
