@@ -210,8 +210,9 @@ class RecordingReader:
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
-        # Each iteration also compares the group's states before and after the midnight between its day and the previous
-        # iteration's day. `adjacent` is the previous iteration's state at this midnight.
+        # The state of the group can also change between the last poll of one day and the first poll of the next day.
+        # `adjacent` is the state of the day of the previous iteration that is nearest to the day of this iteration: its
+        # last state if the search goes forward, and its first state if the search goes backward.
         adjacent: GroupState | None = None
         first_poll = 0  # when searching backward: time of the first poll of the previous iteration's day
         for day in reversed(days) if back else days:

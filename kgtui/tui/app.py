@@ -196,8 +196,8 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action that works on every screen (`Action.everywhere`)."""
-        # The current screen may be of any class. The cast is safe nevertheless, because actions that work on every
-        # screen call only methods that every Textual screen has.
+        # The current screen may not be a `ClusterScreen`. The cast is safe, because actions that work on every screen
+        # call only methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:

@@ -57,11 +57,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end from which the lag of a commit is computed, as a fraction of `offset_refresh`.
+"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
 
-Burrow reads log ends only once per `offset_refresh`, so the log end that it uses may be that old. kgtui reads log ends
-more often, and uses the newest one that is old enough. The fraction is below 1, because reads are sometimes a little
-early.
+kgtui reads log ends more often than Burrow, which reads them once per `offset_refresh`. With an older log end, kgtui
+computes the same lag as Burrow. The factor is below 1, because the reads of kgtui are not exactly periodic.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})

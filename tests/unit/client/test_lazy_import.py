@@ -33,11 +33,11 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_importing_the_package_after_a_lazy_package_block_runs_its_init(code: str) -> None:
+def test_importing_the_package_after_lazy_package_runs_its_init(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_modules_imported_in_a_lazy_package_block_are_not_loaded_again() -> None:
+def test_module_imported_inside_lazy_package_is_not_loaded_again_later() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 

@@ -35,7 +35,8 @@ def test_an_unknown_scenario_is_rejected() -> None:
         Simulator(scenario="none")
 
 
-def test_the_company_scenario_has_a_group_for_each_hostile_id() -> None:
+def test_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
+    """Hostile ids contain, for example, escape sequences, markup or CSV formulas."""
     ids = hostile_group_ids()
     assert set(ids) <= Simulator(clock=ManualClock()).state.groups.keys()
     assert [len(name) for name in ids[-2:]] == [249, 32_000]

@@ -89,7 +89,8 @@ def test_unknown_lag_is_undecided_but_an_uninitialized_share_partition_is_ok() -
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_share_group_without_progress_gets_stall_if_members_are_withheld() -> None:
+def test_share_group_without_progress_is_stall_with_known_or_unknown_members() -> None:
+    """The broker withholds the members from a user who may not describe their topics."""
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL
     some = described("Stable", "share", members=(member("a"), member("b")))
