@@ -223,7 +223,7 @@ class KafkaListingFeed:
         total = rows.left
         if self._version not in (-1, rows.version):
             # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. The
-            # interner must know whether the broker now supports ConsumerGroupDescribe.
+            # interner is made again, because it takes all groups of brokers without ConsumerGroupDescribe for classic.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)

@@ -31,9 +31,10 @@ class _ResponseHeader(NamedTuple):
 
 
 class Exchange:
-    """One encoded request, with the methods that aiokafka calls.
+    """One encoded request, with the methods that aiokafka calls to send it.
 
-    The object also has the methods that aiokafka calls to read the response. kgtui decodes the body itself.
+    aiokafka also takes this object for the type of the response. It then returns the body of the response as bytes,
+    which kgtui decodes later.
     """
 
     __slots__ = ("_api", "_body", "_version")

@@ -127,8 +127,9 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     has_records = has_records or sources.topic is not None or sources.records is not None
     if interval is None and not has_polls and not has_records:
         raise LakeError(
-            f"nothing to work on: {lake.path} contains neither a recording nor records. Name a cluster with "
-            "--bootstrap-server or --cluster, name files with --records, or record a cluster first: kgtui record LAKE"
+            f"nothing to work on: {lake.path} contains neither a recording nor records of "
+            "__consumer_offsets. Name a cluster with --bootstrap-server or --cluster, name files of such records with "
+            "--records, or record a cluster first: kgtui record LAKE"
         )
     try:
         lake.prepare()

@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Without --lake, the lake is in a temporary folder. Delete it, because the user has not seen its path.
+        # Without --lake, the lake is in a temporary folder, whose path is printed at the end. The user cannot find
+        # it after an error, so it is deleted.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

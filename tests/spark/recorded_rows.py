@@ -56,7 +56,12 @@ class RecordedTables:
     keyframe: int = 0
 
     def poll(self, seconds: float, *, keyframe: bool = False, gap: str | None = None) -> None:
-        """Add a row of `polls`. The first poll is always a keyframe."""
+        """Add a row to the table `polls`. The first poll is always a keyframe.
+
+        Args:
+            seconds: time of the poll, in seconds after the start.
+            gap: why no poll was recorded directly before this poll; None if one was.
+        """
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
             gap = gap or (None if self.polls else "the recording begins")

@@ -52,7 +52,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity` for one day. `day` is the end time, in days after `START`."""
+    """Return the DataFrame `days` of `decoded_activity` with one day, which ends `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -107,9 +107,9 @@ def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(sp
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Without decoded commits, the offsets of a consumer group expire a week after it became Empty, here on day 1.5.
+        # Without them, the offsets of a consumer group expire a week after it became Empty, which was on day 1.5.
         "polled": ms(1.5 * DAYS + WEEK),
-        # With decoded commits, the offsets expire a week after the last of these commits, here on day 1.
+        # With commits from decoded records, the offsets expire a week after the last commit, which was on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
         # The group has been Empty since day 0.5. The later change of its offsets (a reset) does not delay the expiry.
         "classic": ms(0.5 * DAYS + WEEK),

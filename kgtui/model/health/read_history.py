@@ -190,10 +190,10 @@ class ReadHistory:
         lag: total lag at the newest successful read of offsets; None if there was none.
         description: the newest description; None if there was none.
         state: the newest known state; None if there was none.
-        empty_since: None if the group is not Empty. Otherwise a pair: the time of the first of the consecutive reads
-            without a gap that found the group Empty, in seconds since the epoch; and whether the group may have been
-            Empty before that read.
-        rebalances: counts of changes from read to read.
+        empty_since: a pair if the group is Empty, otherwise None. First, the time from which on every read found the
+            group Empty, without a gap, in seconds since the epoch. Second, whether the group may have been Empty even
+            earlier.
+        rebalances: how often the state and the epoch changed between one read and the next.
         gone: True if the group no longer exists.
         first_at: time of the first successful read; None if there was none.
         read_at: time of the newest successful read; None if there was none.

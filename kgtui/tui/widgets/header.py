@@ -142,7 +142,7 @@ class ClusterHeader(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces on the left, and show the pieces on the right in `PollStatus`.
+        """Return the pieces of the left part of the header, and update `PollStatus`, which shows the right part.
 
         If not all pieces fit into the width, the less important ones are left out.
         """

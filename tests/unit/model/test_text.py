@@ -81,6 +81,6 @@ def test_filter_reads_an_escaped_id_as_the_original_id(text: str) -> None:
     assert term.values[0].text == text
 
 
-def test_visible_escapes_an_id_of_32_000_control_characters() -> None:
+def test_id_of_32_000_control_characters_is_escaped() -> None:
     assert len(visible("\x1b" * 32_000)) == 4 * 32_000
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"
