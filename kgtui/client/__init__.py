@@ -20,6 +20,7 @@ of kgtui that imports aiokafka.
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
+| `login_steps` | finds out at which step connecting to a broker fails |
 | `client_settings` | `ClientSettings`: login, TLS and timeouts, read from Java client properties |
 | `properties` | checks which Java client properties are supported, and parses `sasl.jaas.config` |
 | `tls` | the `ssl.*` properties, with certificates and keys in PEM or PKCS#12 |

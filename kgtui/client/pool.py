@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kgtui.client.link import Fields, Link
+    from kgtui.client.login_steps import Step
     from kgtui.client.transport import Transport
     from kgtui.protocol.api import Api
 
@@ -332,6 +333,14 @@ class Pool:
         if self._closed:
             raise ConnectError(_CLOSED, broker=node)
         return self._links.at(broker, lane, transport)
+
+    async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
+        """Connect to each bootstrap server step by step, and return the steps (see `login_steps.try_steps`)."""
+        from kgtui.client.login_steps import try_steps
+
+        transport = await self._open_transport()
+        steps = await asyncio.gather(*(try_steps(transport, address, timeout=timeout) for address in self._addresses))
+        return dict(zip(self.seeds, steps, strict=True))
 
     def _name(self, node: int) -> str:
         broker = self._view.brokers.get(node) if self._view is not None else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgtui.admin.deadline import Deadline
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
-from kgtui.errors import ClientError, KgtuiError, UnsupportedError
+from kgtui.errors import ClientError, KgtuiError, UnreachableError, UnsupportedError
 from kgtui.model.answer import Fault, fault_of
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import GROUP_TYPES
@@ -20,14 +20,18 @@ from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kgtui.admin.kafka import KafkaGroupAdmin
+    from kgtui.client.login_steps import Step
     from kgtui.model.cluster import ClusterInfo
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
 """Maximum number of groups that are described to find out which operations the user is authorized for."""
+
+STEPS_TIMEOUT = 10.0
+"""Maximum time to try the steps of connecting to a bootstrap server, in seconds."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -92,7 +96,31 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> Diagnosis:
     async with connected(args) as admin:
-        return await examine(admin, timeout=timeout_of(args))
+        try:
+            return await examine(admin, timeout=timeout_of(args))
+        except UnreachableError:
+            found = await admin.pool.login_steps(timeout=min(timeout_of(args), STEPS_TIMEOUT))
+            print_result(args.format, {"table": _steps_text, "json": _steps_json}, found)
+            raise
+
+
+def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
+    """Return, for each bootstrap server, at which step connecting fails, as text for people."""
+    return "\n".join(
+        f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
+        for server, steps in found.items()
+    )
+
+
+def _step_cells(step: Step) -> tuple[str, str, str]:
+    result = "not tried" if step.ok is None else "ok" if step.ok else "FAILED"
+    return step.name, result, step.detail
+
+
+def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
+    """Return the same as `_steps_text` as JSON."""
+    servers = [{"address": server, "steps": [step._asdict() for step in steps]} for server, steps in found.items()]
+    return formats.json_bytes({"version": formats.VERSION, "taken_at": rfc3339(time.time()), "bootstrap": servers})
 
 
 async def examine(admin: KafkaGroupAdmin, *, timeout: float) -> Diagnosis:

@@ -1,0 +1,135 @@
+"""Find out at which step connecting to a broker fails: name, TCP, TLS, SASL or API versions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from kgtui.client import connect_errors
+from kgtui.client.address import ip_addresses
+from kgtui.client.session import open_session
+from kgtui.errors import ConnectError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable
+
+    from kgtui.client.address import Address
+    from kgtui.client.transport import Transport
+
+T = TypeVar("T")
+
+STEPS = ("name", "TCP", "TLS", "SASL", "API versions", "authorization")
+"""The steps in order. TLS and SASL are left out if the client properties do not ask for them."""
+
+
+class Step(NamedTuple):
+    """One step of connecting to a broker.
+
+    Attributes:
+        name: one of `STEPS`.
+        ok: whether the step succeeded; None if it was not tried, because an earlier step failed.
+        detail: what was found, or why the step failed and what to change.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+
+
+async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
+    """Try all steps of connecting to a broker, until one fails. The steps after it are returned as not tried.
+
+    The step "authorization" is never tried, because only requests about groups show the permissions of the user.
+
+    Args:
+        timeout: time for all steps together, in seconds.
+    """
+    settings = transport.settings
+    done: list[Step] = []
+    deadline = time.monotonic() + timeout
+    steps = _steps(transport, address, deadline)
+    try:
+        async for name, detail in steps:
+            done.append(Step(name, True, detail))
+    except _FailedError as failed:
+        done.append(Step(failed.step, False, failed.reason))
+    left_out = {"TLS"} if settings.tls is None else set()
+    if settings.mechanism is None:
+        left_out.add("SASL")
+    tried = {step.name for step in done}
+    return (*done, *(Step(name, None, "") for name in STEPS if name not in tried | left_out))
+
+
+class _FailedError(Exception):
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(step, reason)
+        self.step = step
+        self.reason = reason
+
+
+async def _steps(transport: Transport, address: Address, deadline: float) -> AsyncIterator[tuple[str, str]]:
+    """Yield the name of each step that succeeds, and what was found. Raises `_FailedError`."""
+    settings = transport.settings
+    hosts = await _try("name", ip_addresses(address), transport, address, deadline)
+    yield "name", ", ".join(hosts)
+    # The first IP address that accepts a connection is used for TLS too.
+    errors = []
+    for host in hosts:
+        try:
+            await _try("TCP", _open(host, address.port), transport, address, deadline)
+        except _FailedError as error:
+            errors.append(error)
+            continue
+        break
+    if len(errors) == len(hosts):
+        raise errors[0]
+    yield "TCP", f"{host}, port {address.port}"
+    if settings.tls is not None:
+        context = await asyncio.to_thread(settings.tls.context, address.host)
+        opening = _open(host, address.port, ssl=context, server_hostname=address.host)
+        yield "TLS", str(await _try("TLS", opening, transport, address, deadline))
+    last = "API versions" if settings.mechanism is None else "SASL"
+    try:
+        (await transport.dial(address, timeout=_left(deadline))).close()
+    except ConnectError as error:
+        explained = await connect_errors.explain_with_probe(error, address, settings)
+        raise _FailedError(last, str(explained)) from error
+    if settings.mechanism is not None:
+        yield "SASL", f"logged in with {settings.mechanism}"
+    try:
+        session = await open_session(transport, address, timeout=_left(deadline))
+    except ConnectError as error:
+        raise _FailedError("API versions", str(error)) from error
+    session.connection.close()
+    yield "API versions", "the broker answers as a Kafka broker does"
+
+
+async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:
+    """Wait for the work of a step until the deadline. Raises `_FailedError`, whose reason says what to change."""
+    try:
+        async with asyncio.timeout(_left(deadline)):
+            return await work
+    except TimeoutError as error:
+        raise _FailedError(step, connect_errors.explain_timeout(address, _left(deadline))) from error
+    except ValueError as error:
+        raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error
+    except (OSError, EOFError) as error:
+        raise _FailedError(step, connect_errors.explain_dial_error(address, error, transport.settings)) from error
+
+
+async def _open(host: str, port: int, **tls: Any) -> str:
+    """Open a connection and close it. Return the TLS version, or an empty text without TLS."""
+    _, writer = await asyncio.open_connection(host, port, **tls)
+    found = writer.get_extra_info("ssl_object")
+    version = "" if found is None else str(found.version())
+    writer.close()
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(1):
+            await writer.wait_closed()
+    return version
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.1)

@@ -1,0 +1,96 @@
+"""`kgtui doctor` says at which step connecting to a bootstrap server fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from typing import TYPE_CHECKING
+
+from kgtui.client.client_settings import from_properties
+from kgtui.client.pool import Pool
+from kgtui.simulator import Simulator
+from tests.unit.commands.runs import kgtui
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SASL = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    'username="ada" password="s3cret-of-ada";',
+}
+
+
+async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
+    """Return the result and the detail of each step of connecting to a server."""
+    async with Pool([address], from_properties(properties)) as pool:
+        (steps,) = (await pool.login_steps(timeout=5)).values()
+    return {step.name: (step.ok, step.detail) for step in steps}
+
+
+async def test_all_steps_up_to_the_api_versions_succeed_on_a_broker() -> None:
+    async with Simulator(brokers=1, scenario="empty") as cluster:
+        steps = await steps_of(cluster.bootstrap)
+    assert {name: ok for name, (ok, _) in steps.items()} == {
+        "name": True, "TCP": True, "API versions": True, "authorization": None,
+    }  # fmt: skip
+
+
+async def test_a_name_that_does_not_resolve_fails_at_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    steps = await steps_of("broker.example:9092")
+    assert steps["name"][0] is False
+    assert "does not resolve" in steps["name"][1]
+    assert steps["TCP"] == (None, "")
+
+
+async def test_a_closed_port_fails_at_tcp(unused_tcp_port: int) -> None:
+    steps = await steps_of(f"127.0.0.1:{unused_tcp_port}")
+    assert (steps["name"][0], steps["TCP"][0], steps["API versions"][0]) == (True, False, None)
+    assert "nothing listens there" in steps["TCP"][1]
+
+
+async def test_tls_to_a_plaintext_port_fails_at_tls() -> None:
+    async with Simulator(brokers=1, scenario="empty") as cluster:
+        steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
+    assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
+    assert "security.protocol=PLAINTEXT" in steps["TLS"][1]
+
+
+async def test_a_login_on_a_port_without_sasl_fails_at_sasl_and_shows_no_password() -> None:
+    async with Simulator(brokers=1, scenario="empty") as cluster:
+        steps = await steps_of(cluster.bootstrap, **SASL)
+    assert (steps["TCP"][0], steps["SASL"][0], steps["API versions"][0]) == (True, False, None)
+    assert "s3cret" not in str(steps)
+
+
+async def test_a_server_that_is_no_broker_fails_at_the_api_versions() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        steps = await steps_of(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    assert (steps["TCP"][0], steps["API versions"][0]) == (True, False)
+    assert "HTTP" in steps["API versions"][1]
+
+
+def test_doctor_prints_the_failed_step_and_exits_with_3(tmp_path: Path, unused_tcp_port: int) -> None:
+    words = ("doctor", "--bootstrap-server", f"127.0.0.1:{unused_tcp_port}")
+    done = kgtui(*words)
+    assert done.returncode == 3
+    assert [line.split()[:2] for line in done.stdout.splitlines()[1:]] == [
+        ["name", "ok"], ["TCP", "FAILED"], ["API", "versions"], ["authorization", "not"],
+    ]  # fmt: skip
+    document = json.loads(kgtui(*words, "--format", "json").stdout)
+    (server,) = document["bootstrap"]
+    assert [(step["name"], step["ok"]) for step in server["steps"]][:2] == [("name", True), ("TCP", False)]
