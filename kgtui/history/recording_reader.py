@@ -85,8 +85,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # New polls may belong to the keyframe that was the newest until now, so its cached state is dropped and
-                # read again.
+                # Polls that were recorded since the last call may belong to the last keyframe that is known. Its cached
+                # state is then incomplete, so it is dropped and read again.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))

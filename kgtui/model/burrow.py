@@ -164,9 +164,10 @@ class GroupVerdict:
 
 
 class CommitRing:
-    """Collects the window of one partition from commits and log end offsets, in arrays of bounded length.
+    """Collects the last commits and log end offsets of one partition, the window that Burrow's rules evaluate.
 
-    Commits must be added in the order of their arrival. A commit that is older than the last one is dropped.
+    The number of commits is limited. Commits must be added in the order of their arrival. A commit with an earlier time
+    than the commit before it is dropped.
     """
 
     __slots__ = ("_at", "_ends", "_lags", "_offsets", "_options")

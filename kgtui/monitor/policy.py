@@ -218,7 +218,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest interval that `kgtui check` accepts, in seconds."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Rule for when the time between two reads of `kgtui check` is a gap, in a live cluster and in a recording."""
+"""When `kgtui check` treats the time between two of its reads as a gap, both live and in a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""

@@ -140,7 +140,7 @@ class SparkLake:
             writer = writer.option("replaceWhere", f"`{table.partition}` IN ({_sql_dates(days)})")
         writer.save(str(self.path(table)))
 
-    # -- methods that return paths and names of tables and queries -----------------------------------------------
+    # -- methods that return the paths and names of tables, and of streaming queries -----------------------------
 
     def path(self, table: Table) -> Path:
         """Return the absolute path of a table's folder."""

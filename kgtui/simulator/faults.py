@@ -207,8 +207,9 @@ class Faults:
 
         The error is 29 (TOPIC_AUTHORIZATION_FAILED). Responses with all topics omit the forbidden ones.
 
-        ACLs then allow the other topics by name, so that names of topics that do not exist are forbidden too. The
-        patterns replace the patterns of earlier calls. In a pattern, `*` and `?` are wildcards.
+        All other existing topics stay allowed, as with one ACL per topic. Topics that do not exist have no ACL, so that
+        describing them causes error 29 too. The patterns replace the patterns of earlier calls. In a pattern, `*` and
+        `?` are wildcards.
         """
         self._forbidden_topics = tuple(patterns)
 

@@ -143,7 +143,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic from time 0 to `t`, in seconds of average traffic; see `Topic.flow`."""
+        """Return the traffic from time 0 to `t`. The unit is the average traffic of one second; see `Topic.flow`."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)

@@ -53,7 +53,7 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → other permissions that include it, and must therefore be missing too."""
+"""Permission → wider permissions that include it. To test without the permission, these must be missing too."""
 
 
 def only(line: str) -> str:

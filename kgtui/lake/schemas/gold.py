@@ -256,7 +256,9 @@ CLEANUP = table(
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
     Column(
-        "family", "string", "family to which a group belongs; null if no other group belongs to it, and for a family"
+        "family",
+        "string",
+        "family of the group; null if no other group is in it, and in rows about a family",
     ),
     Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
     Column("type", "string", "group type; null if unknown, and for a family"),

@@ -207,11 +207,11 @@ def gold(
     options: GoldOptions = _DEFAULT,
     on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Recompute all gold tables for some days. A second call with the same inputs writes the same rows.
+    """Recompute all gold tables for the given days. A second call with the same inputs writes the same rows.
 
     Args:
-        days: days in ascending order. Rows depend on earlier days, so every day with data after the first of these days
-            must be included.
+        days: days in ascending order. The rows of a day depend on the days before it. If a day is recomputed, all later
+            days that have data must be recomputed too.
         on_progress: called with a text before each table is computed.
     """
     if not days:

@@ -72,7 +72,7 @@ UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
 def mixed_snapshot() -> Snapshot:
-    """Return a snapshot with groups of several types and kinds. The background sweep has not read all of them yet."""
+    """Return a snapshot with groups of several types and kinds, such as Connect. Some were not read yet."""
     return snapshot(
         {
             "payments.settle": CONSUMER,
