@@ -5,7 +5,8 @@ If the user clicks the background of the command palette twice, the second click
 palette. A third click may find no screen at all and cause an exception.
 
 `OptionList`, which is also the list of the command palette, computes the lines of its options only when it has a size.
-A page key before the list has a size causes a `KeyError`.
+A page key before the list has a size causes a `KeyError`. A key that arrives before the command palette contains its
+list causes the exception `NoMatches`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette
 from textual.screen import Screen
 from textual.widgets import OptionList
 
@@ -20,17 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _textual_dismiss = Screen.dismiss
+_textual_command_list = CommandPalette._action_command_list
+_textual_cursor_down = CommandPalette._action_cursor_down
 _textual_move_page: Callable[[OptionList, Any], None] = OptionList._move_page
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch two methods of Textual, so that they do nothing when they cannot work correctly.
+    """Patch methods of Textual, so that they do nothing when they cannot work correctly.
 
     `Screen.dismiss` does nothing on a screen that is no longer active. The page keys do nothing in an `OptionList`
-    that has no size yet.
+    that has no size yet, and keys do nothing in a command palette that has no list yet.
     """
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
+    setattr(CommandPalette, "_action_command_list", _command_list)  # noqa: B010
+    setattr(CommandPalette, "_action_cursor_down", _cursor_down)  # noqa: B010
 
 
 def _dismiss(screen: Screen[Any], result: Any = None) -> AwaitComplete:
@@ -40,3 +46,13 @@ def _dismiss(screen: Screen[Any], result: Any = None) -> AwaitComplete:
 def _move_page(options: OptionList, direction: Any) -> None:
     if options.scrollable_content_region:
         _textual_move_page(options, direction)
+
+
+def _command_list(palette: CommandPalette, action: str) -> None:
+    if palette.query(CommandList):
+        _textual_command_list(palette, action)
+
+
+def _cursor_down(palette: CommandPalette) -> None:
+    if palette.query(CommandList):
+        _textual_cursor_down(palette)

@@ -17,7 +17,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App
+from textual.command import CommandPalette
 from textual.containers import Vertical
+from textual.css.query import NoMatches
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
@@ -154,6 +156,16 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
             ignored_input._textual_move_page(options, 1)
         ignored_input._move_page(options, 1)
         assert options.highlighted == 0
+
+
+def test_canary_key_in_a_command_palette_without_its_list_raises_an_exception() -> None:
+    palette = CommandPalette()
+    with pytest.raises(NoMatches):
+        ignored_input._textual_command_list(palette, "page_down")
+    with pytest.raises(NoMatches):
+        ignored_input._textual_cursor_down(palette)
+    ignored_input._command_list(palette, "page_down")
+    ignored_input._cursor_down(palette)
 
 
 # Tests that keys are handled in the order in which they were typed
