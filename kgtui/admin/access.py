@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from kgtui.admin.decoding import operations
+from kgtui.client.options import Lane
 from kgtui.model.access import Access
 from kgtui.model.error_numbers import UNKNOWN_TOPIC_OR_PARTITION
 from kgtui.protocol.messages.cluster import METADATA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
 
-CLUSTER_OPERATIONS_VERSION = 10
+_LAST_WITH_OPERATIONS = 10
 """Last version of the Metadata RPC that reports the authorized operations on the cluster.
 
 KIP-430 added them, and KIP-700 removed them.
 """
 
-FIRST_WITH_OPERATIONS = 8
+_FIRST_WITH_OPERATIONS = 8
 """First version of the Metadata RPC that reports the authorized operations on the cluster."""
 
 
@@ -42,15 +45,25 @@ async def read_access(pool: Pool, deadline: Deadline) -> Access:
 
 
 async def _read(pool: Pool, topic: str, deadline: Deadline, node: int) -> Access:
-    lane = pool.live_lane(node)
-    version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), CLUSTER_OPERATIONS_VERSION)
-    with_operations = version >= FIRST_WITH_OPERATIONS
-    request: dict[str, Any] = {"Topics": [{"Name": topic}], "AllowAutoTopicCreation": False}
+    found, rows = await read_operations(pool, node, deadline, topics=(topic,), lane=pool.live_lane(node))
+    # Any other error code does not prove that the user may describe the topic.
+    return Access(found, [row["ErrorCode"] for row in rows] == [UNKNOWN_TOPIC_OR_PARTITION])
+
+
+async def read_operations(
+    pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
+) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
+    """Ask one broker with a Metadata request for the authorized operations on the cluster. Raises `ClientError`.
+
+    Returns the operations, or None if the broker does not report them; and the response rows of `topics`.
+    """
+    version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
+    with_operations = version >= _FIRST_WITH_OPERATIONS
+    request: dict[str, Any] = {"Topics": [{"Name": topic} for topic in topics], "AllowAutoTopicCreation": False}
     if with_operations:
         request["IncludeClusterAuthorizedOperations"] = True
     reply: Reply[dict[str, Any]] = await pool.call(
         node, METADATA, request, timeout=deadline.left(), lane=lane, version=version
     )
-    # Any other error code does not prove that the user may describe the topic.
-    any_topic = [row["ErrorCode"] for row in reply.value["Topics"]] == [UNKNOWN_TOPIC_OR_PARTITION]
-    return Access(operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None, any_topic)
+    found = operations(reply.value["ClusterAuthorizedOperations"]) if with_operations else None
+    return found, reply.value["Topics"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kgtui.client import connect_errors
 from kgtui.client.address import ip_addresses
-from kgtui.client.session import open_session
+from kgtui.client.session import log_in, negotiate
 from kgtui.errors import ConnectError
 
 if TYPE_CHECKING:
@@ -90,29 +90,28 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
         context = await asyncio.to_thread(settings.tls.context, address.host)
         opening = _open(host, address.port, ssl=context, server_hostname=address.host)
         yield "TLS", str(await _try("TLS", opening, transport, address, deadline))
-    last = "API versions" if settings.mechanism is None else "SASL"
     try:
-        (await transport.dial(address, timeout=_left(deadline))).close()
+        connection = await log_in(transport, address, timeout=_left(deadline))
     except ConnectError as error:
-        explained = await connect_errors.explain_with_probe(error, address, settings)
-        raise _FailedError(last, str(explained)) from error
+        raise _FailedError("API versions" if settings.mechanism is None else "SASL", str(error)) from error
     if settings.mechanism is not None:
         yield "SASL", f"logged in with {settings.mechanism}"
     try:
-        session = await open_session(transport, address, timeout=_left(deadline))
+        await _try("API versions", negotiate(connection, settings, deadline), transport, address, deadline)
     except ConnectError as error:
         raise _FailedError("API versions", str(error)) from error
-    session.connection.close()
+    connection.close()
     yield "API versions", "the broker answers as a Kafka broker does"
 
 
 async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:
     """Wait for the work of a step until the deadline. Raises `_FailedError`, whose reason says what to change."""
+    timeout = _left(deadline)
     try:
-        async with asyncio.timeout(_left(deadline)):
+        async with asyncio.timeout(timeout):
             return await work
     except TimeoutError as error:
-        raise _FailedError(step, connect_errors.explain_timeout(address, _left(deadline))) from error
+        raise _FailedError(step, connect_errors.explain_timeout(address, timeout)) from error
     except ValueError as error:
         raise _FailedError(step, connect_errors.explain_invalid_address(address, error)) from error
     except (OSError, EOFError) as error:

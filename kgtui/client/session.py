@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgtui.client.address import Address
+    from kgtui.client.client_settings import ClientSettings
     from kgtui.client.transport import Connection, Transport
     from kgtui.protocol.api import Api
 
@@ -69,21 +70,41 @@ async def open_session(transport: Transport, address: Address, *, timeout: float
     Raises:
         ConnectError: connecting, the login or the negotiation failed.
     """
-    started = time.monotonic()
+    deadline = time.monotonic() + timeout
+    connection = await log_in(transport, address, timeout=timeout)
     try:
-        connection = await transport.dial(address, timeout=timeout)
+        return await negotiate(connection, transport.settings, deadline)
+    except TimeoutError as error:
+        raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
+
+
+async def log_in(transport: Transport, address: Address, *, timeout: float) -> Connection:
+    """Connect and log in. Raises `ConnectError`, whose message says what listens on the port; see `open_session`."""
+    try:
+        return await transport.dial(address, timeout=timeout)
     except ConnectError as error:
         raise await connect_errors.explain_with_probe(error, address, transport.settings) from error
+
+
+async def negotiate(connection: Connection, settings: ClientSettings, deadline: float) -> Session:
+    """Negotiate API versions and features on an open connection, and close the connection if this fails.
+
+    Args:
+        deadline: time limit, as a value of `time.monotonic`.
+
+    Raises:
+        ConnectError: the negotiation failed.
+        TimeoutError: the server did not respond before the deadline.
+    """
     try:
-        async with asyncio.timeout(max(0.0, started + timeout - time.monotonic())):
-            negotiated = await _negotiate(connection)
-    except (TimeoutError, DisconnectedError, DecodeError) as error:
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            return Session(connection, await _negotiate(connection))
+    except (DisconnectedError, DecodeError) as error:
         connection.close()
-        raise _reason(error, address, transport, timeout) from error
+        raise _reason(error, connection.address, settings) from error
     except BaseException:
         connection.close()
         raise
-    return Session(connection, negotiated)
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
@@ -112,14 +133,12 @@ async def _negotiate(connection: Connection) -> Negotiated:
     return read_api_versions(API_VERSIONS.response.decode(version, data))
 
 
-def _reason(error: Exception, address: Address, transport: Transport, timeout: float) -> ConnectError:
+def _reason(error: Exception, address: Address, settings: ClientSettings) -> ConnectError:
     match error:
-        case TimeoutError():
-            message = connect_errors.explain_timeout(address, timeout)
         case DecodeError():
             message = f"{address} answers, but not as a Kafka broker does: {error}"
-        case DisconnectedError() if transport.settings.mechanism is None:
-            message = connect_errors.explain_login_required(address, transport.settings)
+        case DisconnectedError() if settings.mechanism is None:
+            message = connect_errors.explain_login_required(address, settings)
         case _:
             message = str(error)
     return ConnectError(message, address=str(address))

@@ -162,20 +162,15 @@ async def _version(admin: KafkaGroupAdmin, node: int, api: Api, deadline: Deadli
 async def _cluster_operations(
     admin: KafkaGroupAdmin, diagnosis: Diagnosis, deadline: Deadline
 ) -> frozenset[str] | None:
-    from kgtui.admin.access import CLUSTER_OPERATIONS_VERSION, FIRST_WITH_OPERATIONS
-    from kgtui.admin.decoding import operations
-    from kgtui.protocol.messages.cluster import METADATA
+    from kgtui.admin.access import read_operations
 
-    for node, versions in sorted(diagnosis.versions.items()):
-        version = min(versions.get("Metadata") or 0, CLUSTER_OPERATIONS_VERSION)
-        if version < FIRST_WITH_OPERATIONS:
-            continue
-        value = {"Topics": [], "AllowAutoTopicCreation": False, "IncludeClusterAuthorizedOperations": True}
+    for node in sorted(diagnosis.versions):
         try:
-            reply = await admin.pool.call(node, METADATA, value, version=version, timeout=deadline.left())
+            found, _ = await read_operations(admin.pool, node, deadline)
         except ClientError:
             continue
-        return operations(reply.value["ClusterAuthorizedOperations"])
+        if found is not None:
+            return found
     return None
 
 
