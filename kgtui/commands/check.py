@@ -148,8 +148,7 @@ async def check(
     watch = ClusterWatch(admin, groups, schedule, watching, clock)
     if selection.ids:
         await watch.run()
-    if watch.without_offsets and not (await read_access(admin, timeout=timeout)).any_topic:
-        watch.mark_hidden()
+    await _mark_hidden(admin, watch, timeout)
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout))
 
 
@@ -166,11 +165,16 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     watch = RecordedWatch(admin, groups, args.seconds, watching)
     if selection.ids:
         await watch.run()
-    if watch.without_offsets and not (await read_access(admin, timeout=timeout_of(args))).any_topic:
-        watch.mark_hidden()
+    await _mark_hidden(admin, watch, timeout_of(args))
     for note in watch.notes(args.seconds):
         notify(note)
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout_of(args)))
+
+
+async def _mark_hidden(admin: GroupAdmin, watch: Watch, timeout: float) -> None:
+    """Mark the groups without offsets, if the brokers may have left their offsets out of the responses."""
+    if watch.without_offsets and not (await read_access(admin, timeout=timeout)).any_topic:
+        watch.mark_hidden()
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:

@@ -64,8 +64,6 @@ class ListWatch:
             self._slowest = max(self._slowest or 0.0, time.monotonic() - began)
         if self._last is not None:
             new = self._with_earlier_values(self._last, new)
-        else:
-            self._read_at = {}
         self._last = new
         return new, {group: at for group in new.ids if (at := self._read_at.get(group)) is not None}
 
@@ -73,7 +71,8 @@ class ListWatch:
         now = new.snapshot.taken_at
         groups, summaries, read_at = dict(new.snapshot.groups), dict(new.snapshot.summaries), dict[str, float]()
         for group, listing in last.snapshot.groups.items():
-            broker, at = new.snapshot.brokers.get(listing.coordinator), self._time_of(last, group)
+            broker = new.snapshot.brokers.get(listing.coordinator)
+            at = self._read_at.get(group, last.snapshot.taken_at)
             silent = now - at < SHOWN_AFTER_LEAVING if broker is None else broker.fault is not None
             unlisted = silent and group not in new.listed
             fault = new.snapshot.group_faults.get(group)
@@ -91,9 +90,6 @@ class ListWatch:
             return new
         snapshot = replace(new.snapshot, groups=groups, by_listing=by_listing(groups), summaries=summaries)
         return replace(new, snapshot=snapshot, ids=self._query.select(snapshot), listed={**groups, **new.listed})
-
-    def _time_of(self, last: Selection, group: str) -> float:
-        return self._read_at.get(group, last.snapshot.taken_at)
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.group import topics_of
 from kgtui.model.member_index import member_index_of
+from kgtui.model.offsets import LagTotal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
-    from kgtui.model.offsets import LagTotal
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,19 @@ def summary_of(
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
-    if sums is not None or topics is not None:
-        earlier = None
+    lag_at: float | None = at
+    if sums is None and topics is None:  # the offsets could not be read
+        lag_at = None if earlier is None else earlier.lag_at
+        sums = None if earlier is None else LagTotal(earlier.lag, earlier.lag_unknown, earlier.partitions)
     return Summary(
         members=description.member_count if description else 0 if memberless else None,
-        lag=earlier.lag if earlier else sums.lag if sums else None,
-        lag_unknown=earlier.lag_unknown if earlier else sums.unknown if sums else 0,
-        partitions=earlier.partitions if earlier else sums.partitions if sums else 0,
+        lag=sums.lag if sums else None,
+        lag_unknown=sums.unknown if sums else 0,
+        partitions=sums.partitions if sums else 0,
         topics=None if row is None else shared.setdefault(row, row),
         member_index=member_index_of(description.members if description else None),
         at=at,
-        lag_at=earlier.lag_at if earlier else None if sums is None and topics is None else at,
+        lag_at=lag_at,
         state=description.state if description else None,
         type=description.type if description else None,
         fault=fault,

@@ -113,9 +113,10 @@ def _data(groups: GroupList) -> list[Sequence[Any]]:
             data[LAG_UNKNOWN][row] = None
     if groups.earlier:
         from kgtui.model.rfc3339 import rfc3339
-    for row, group in enumerate(groups.ids) if groups.earlier else ():
-        if group in groups.earlier:
-            data[READ_AT][row] = rfc3339(groups.earlier[group])
+
+        for row, group in enumerate(groups.ids):
+            if group in groups.earlier:
+                data[READ_AT][row] = rfc3339(groups.earlier[group])
     return list(data.values())
 
 
