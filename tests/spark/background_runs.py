@@ -111,7 +111,7 @@ class BackgroundRuns:
                     program.wait(seconds)
                 except subprocess.TimeoutExpired:
                     return True
-            assert program.wait(_TIMEOUT) == 0
+            assert program.wait(_TIMEOUT) == 0, _errors(lake).read_text()
             return False
         finally:
             _kill(program)
@@ -122,23 +122,30 @@ class BackgroundRuns:
             output, _ = program.communicate(timeout=_TIMEOUT)
         finally:
             _kill(program)
-        assert output.endswith("done\n"), output
+        assert output.endswith("done\n"), f"exit code {program.returncode}\n{output}\n{_errors(lake).read_text()}"
         return lake
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
         # Remove PYSPARK_PYTHON, the Python of Spark's executors, because other tests in this process may have set it.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
-        self._running = subprocess.Popen(
-            [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *target],
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
-        )
+        with _errors(lake).open("w") as errors:
+            self._running = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.pipeline_program", str(lake), str(self._records), *target],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+                env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
+            )
         # 19 is the lowest priority. The program runs in the background and must not slow down the tests.
         os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)
         return self._running
+
+
+def _errors(lake: Path) -> Path:
+    """Return the file to which the last run on a lake writes its standard error."""
+    return lake.with_suffix(".errors")
 
 
 def _kill(program: subprocess.Popen[str]) -> None:
