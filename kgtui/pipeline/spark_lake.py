@@ -73,9 +73,8 @@ class SparkLake:
         else:
             rows = self.spark.range(0)
         stored = rows.columns
-        return rows.withColumns({name: F.lit(None) for name in table.names if name not in stored}).transform(
-            conform, table
-        )
+        missing = (F.lit(None).alias(name) for name in table.names if name not in stored)
+        return rows.select("*", *missing).transform(conform, table)
 
     def stream(self, table: Table, **options: str) -> DataFrame:
         """Return a streaming DataFrame of a table's rows, including rows that are added later."""

@@ -82,9 +82,11 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs with an even number are killed before or while they read or decode records, and use a Spark Connect
-            # server. Runs with an odd number are killed while they compute gold tables, and use no server.
-            steps, target = (STEPS[3:], ()) if number % 2 else (STEPS[:3], ("local[2]",))
+            # Runs with an even number are killed before or while they read records, runs with an odd number while they
+            # decode records or compute gold tables. Half of both use a Spark Connect server, so that even the shortest
+            # series decodes records with one.
+            steps = STEPS[2:] if number % 2 else STEPS[:2]
+            target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
                 killed += 1
             else:  # The run ended before it was killed. The next run needs a new lake, because this lake is complete.
