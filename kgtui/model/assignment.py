@@ -145,7 +145,7 @@ class Assignment:
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the change to the target assignment. The member that must give up the most items is
             first.
-        idle: ids of members that own no item and get none from the target assignment.
+        idle: ids of the members that are idle; see `is_idle`.
         unreported: ids of members whose assignment is not known.
         skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
     """
@@ -190,7 +190,12 @@ def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = 
         waits = _waits(now, goal, behind) if status in (PlacementStatus.LEAVING, PlacementStatus.ARRIVING) else ()
         placements.append(Placement(item, now, goal, status, waits))
     return Assignment(
-        tuple(placements), targeted, _blockers(placements, behind), _idle(members), unreported, skews_of(members)
+        tuple(placements),
+        targeted,
+        _blockers(placements, behind),
+        tuple(one.member_id for one in members if is_idle(one)),
+        unreported,
+        skews_of(members),
     )
 
 
@@ -314,12 +319,12 @@ def _blockers(placements: Iterable[Placement], behind: dict[str, int | None]) ->
     return tuple(sorted(found, key=lambda one: (-one.gives_up, -one.waiting, -(one.behind or 0), one.member_id)))
 
 
-def _idle(members: Iterable[Member]) -> tuple[str, ...]:
-    return tuple(
-        member.member_id
-        for member in members
-        if member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
-    )
+def is_idle(member: Member) -> bool:
+    """Return whether a member owns no item and gets none from the target assignment.
+
+    False if the broker did not report the assignment, and for schema registry nodes, which have no items.
+    """
+    return member.registry is None and has_assignment(member) and not items_of(member) and not targets_of(member)
 
 
 def items_of(member: Member) -> frozenset[Item]:

@@ -127,9 +127,9 @@ class Cluster:
         """
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
-    def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
+    def create_topic(self, name: str, partitions: int = 1, *, replicas: int = 1, **config: str) -> None:
         """Create a topic, and wait until its partitions have leaders. `config` are topic configs."""
-        (created,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
+        (created,) = self.admin.create_topics([NewTopic(name, partitions, replicas, config=config)]).values()
         created.result(30)
         deadline = time.monotonic() + 30
         while True:

@@ -16,21 +16,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from kgtui.admin import connect
 from kgtui.model import facts
 from kgtui.monitor import Monitor
-from tests.brokers.cluster import Cluster
+from tests.contract.three_brokers import GROUP, LAG, TOPIC, three_brokers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from kgtui.model.snapshot import Snapshot
+    from tests.brokers.cluster import Cluster
 
-PARTITIONS, RECORDS, COMMITTED = 6, 10, 3
-LAG = PARTITIONS * (RECORDS - COMMITTED)
 FRESH_WITHIN = 10.0
 """Maximum time from the moment at which a broker responds again until everything shown is fresh, in seconds."""
 
@@ -43,24 +41,24 @@ class Watcher:
         monitor.subscribe(self.check)
 
     def check(self, snapshot: Snapshot) -> None:
-        if "billing" not in snapshot.groups:
+        if GROUP not in snapshot.groups:
             self.wrong.add("the group was missing")
             return
-        found = facts.lag_total(snapshot, "billing")
-        if snapshot.state_of("billing") != "Empty":
-            self.wrong.add(f"state {snapshot.state_of('billing')}")
+        found = facts.lag_total(snapshot, GROUP)
+        if snapshot.state_of(GROUP) != "Empty":
+            self.wrong.add(f"state {snapshot.state_of(GROUP)}")
         if found is not None and not found.unknown and found.lag != LAG:
             self.wrong.add(f"lag {found}")
 
     def is_fresh(self) -> bool:
         """Return whether all brokers respond, and all values are complete and were read in the last five seconds."""
         snapshot = self.monitor.snapshot
-        found, at = facts.lag_total(snapshot, "billing"), facts.lag_read_at(snapshot, "billing")
+        found, at = facts.lag_total(snapshot, GROUP), facts.lag_read_at(snapshot, GROUP)
         return (
             snapshot.answering == len(snapshot.brokers) == 3
             and found is not None
             and (found.lag, found.unknown) == (LAG, 0)
-            and not facts.has_fault(snapshot, "billing")
+            and not facts.has_fault(snapshot, GROUP)
             and at is not None
             and snapshot.taken_at - at < 5
         )
@@ -92,19 +90,9 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 def test_rolling_restart_kill_and_stop_show_no_wrong_values(tmp_path: Path) -> None:
     # The coordinators need copies of `__consumer_offsets` on all brokers.
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
-    cluster = Cluster("4.3.1", tmp_path / "cluster", nodes=3, extra=extra)
-    cluster.start()
     lists = tmp_path / "lists"
-    try:
-        (created,) = cluster.admin.create_topics([NewTopic("orders", PARTITIONS, 3)]).values()
-        created.result(30)
-        for partition in range(PARTITIONS):
-            cluster.produce("orders", RECORDS, partition)
-        cluster.commit("billing", {("orders", partition): COMMITTED for partition in range(PARTITIONS)})
-        with ls_watch(cluster, lists):
-            asyncio.run(_break_brokers(cluster))
-    finally:
-        cluster.stop()
+    with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
+        asyncio.run(_break_brokers(cluster))
     rows = [json.loads(line) for line in lists.read_text().splitlines()]
     assert len(rows) > 50
     shown = {(len(row["groups"]), group["state"]) for row in rows for group in row["groups"]}
@@ -120,9 +108,9 @@ async def _break_brokers(cluster: Cluster) -> None:
         running = asyncio.create_task(monitor.run())
         try:
             async with asyncio.timeout(30):
-                while "billing" not in monitor.snapshot.groups:  # noqa: ASYNC110
+                while GROUP not in monitor.snapshot.groups:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
-            monitor.set_view("billing", ())
+            monitor.set_view(GROUP, ())
             watcher = Watcher(monitor)
             await watcher.until_fresh(30)
             for node in (1, 2, 3):
@@ -165,7 +153,7 @@ async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
 async def _all_respond(address: list[str]) -> bool:
     async with connect(address) as observer:
         answer = await observer.list_groups(timeout=3)
-        found = await observer.pool.find_leaders(["orders"], timeout=3, refresh=True)
+        found = await observer.pool.find_leaders([TOPIC], timeout=3, refresh=True)
         return answer.coverage.brokers == (3, 3) and not found.errors
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from kgtui.model.assignment import is_idle
 from kgtui.model.group_types import CLASSIC
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell, PaneLine, plural
@@ -79,7 +80,7 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
     )
     if behind:
         parts.append((Cell(f"{behind} behind epoch {target_epoch}", WARN),))
-    idle = sum(1 for member in members if member.assigned_count == 0 and member.registry is None)
+    idle = sum(map(is_idle, members))
     if idle:
         parts.append((Cell(f"{idle} idle", WARN),))
     classic = sum(1 for member in members if member.protocol == CLASSIC)

@@ -29,14 +29,17 @@ from kgtui.tui.panes.member_rows import (
     member_rows,
     row_restore_lag,
 )
+from kgtui.tui.panes.members import members_summary
 from kgtui.tui.panes.overview import overview_sections
 from kgtui.tui.panes.overview_health import summarize_offsets
 from tests.pilot.panes import data
+from tests.scripted import member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
 
 COLUMNS: list[Column[tuple[str, int, str]]] = [
     Column("name", "NAME", lambda row: row[0], min_width=6, max_width=20),
@@ -221,6 +224,19 @@ def test_member_columns_depend_on_group_type_and_protocol() -> None:
     assert column_ids(data.registry_group())[:3] == ["url", "leads", "eligible"]
     assert column_ids(data.streams_group())[:4] == ["process", "active", "standby", "warmup"]
     assert "undecoded" in column_ids(data.hostile_group())
+
+
+def test_members_summary_counts_only_members_without_target_partitions_as_idle() -> None:
+    assigned = member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),))
+    waiting = member("b", assignment=(), target=(("t", (1,)),))
+    idle = member("c", assignment=(), target=())
+
+    def summary(*members: Member) -> str:
+        lines = members_summary(replace(data.consumer_group(), members=members))
+        return " ".join(cell.text for line in lines for cell in line)
+
+    assert "idle" not in summary(assigned, waiting)
+    assert "1 idle" in summary(assigned, waiting, idle)
 
 
 def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
