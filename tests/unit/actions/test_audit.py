@@ -100,7 +100,7 @@ async def test_deletion_with_an_unknown_result_is_checked_again_at_a_later_start
 
 
 async def test_deletions_in_other_clusters_are_not_checked(killed: StateFolder) -> None:
-    """A group that is missing in this cluster may still exist in the cluster of its deletion."""
+    """A group that this cluster does not have may still exist in the cluster in which it was to be deleted."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}

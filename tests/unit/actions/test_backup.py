@@ -37,7 +37,10 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return the data of a consumer group: an offset, a partition without an offset, an offset in a deleted topic."""
+    """Return the data of a consumer group.
+
+    The group has one committed offset, one partition without a commit, and one offset in a deleted topic.
+    """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
     )

@@ -30,7 +30,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ],
     ids=lambda name: ascii(name)[:20],
 )
-def test_confirmation_of_one_group_is_its_id(group: str, asked: str) -> None:
+def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, asked: str) -> None:
     """The id is escaped if necessary. For a long id, the user types only the end and the length of the id."""
     expected = challenge([group], irreversible=False)
     assert expected.asked == asked
@@ -38,7 +38,7 @@ def test_confirmation_of_one_group_is_its_id(group: str, asked: str) -> None:
     assert not expected.met("")
 
 
-def test_confirmation_of_several_groups_is_their_number() -> None:
+def test_user_confirms_the_deletion_of_several_groups_by_typing_how_many() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "the number of groups")
     assert not expected.met("a")
@@ -67,7 +67,7 @@ def test_confirmation_text_is_short_ascii_and_unique(one: str, other: str) -> No
 
 
 @pytest.mark.parametrize("irreversible", [False, True])
-def test_irreversible_deletions_need_a_second_word(irreversible: bool) -> None:
+def test_user_must_type_a_second_word_to_confirm_an_irreversible_deletion(irreversible: bool) -> None:
     expected = challenge(["idle"], irreversible=irreversible)
     assert expected.second_word == ("irreversible" if irreversible else None)
     assert expected.met("idle")

@@ -46,8 +46,8 @@ class FakePool(Pool):
             `call` then raises. The function may be asynchronous.
         versions: API name, or `(API name, node id)` → highest version, or None if the API is not supported.
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
-        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. A key may also
-            be a topic whose value is the negative error code of all its partitions.
+        leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
+            only a topic, its value is a negative error code that applies to all partitions of the topic.
         sent: every request, in order.
         looked_up, leaders_looked_up: the arguments of every lookup of coordinators, and of leaders.
         recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns

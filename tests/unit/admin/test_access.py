@@ -22,7 +22,11 @@ EVERY_OPERATION, DESCRIBE = 8096, 256
 
 
 def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that responds to Metadata with an error code for the topic, and with the operations."""
+    """Return a function that answers Metadata with this error code for the topic and these cluster operations.
+
+    Args:
+        operations: bit set of the operations that the user may perform on the cluster.
+    """
 
     def answer(sent: Sent) -> dict[str, Any]:
         (topic,) = sent.fields["Topics"]
@@ -46,7 +50,7 @@ def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
     ],
     ids=["super user", "any topic", "no topic", "nothing", "other error", "operations not reported"],
 )
-async def test_access_follows_from_the_operations_and_the_error_code_of_the_topic(
+async def test_permissions_are_derived_from_the_metadata_response(
     code: int, operations: int, every_group: bool, any_topic: bool, every_topic: bool
 ) -> None:
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
@@ -56,7 +60,7 @@ async def test_access_follows_from_the_operations_and_the_error_code_of_the_topi
     )  # fmt: skip
 
 
-async def test_access_is_read_once_with_one_request_that_creates_no_topic() -> None:
+async def test_permissions_are_read_once_with_one_request_that_creates_no_topic() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
     assert [await admin.access(), await admin.access()] == [FULL_ACCESS] * 2
@@ -65,7 +69,7 @@ async def test_access_is_read_once_with_one_request_that_creates_no_topic() -> N
     assert sent.fields["AllowAutoTopicCreation"] is False
 
 
-async def test_every_connection_uses_another_random_topic_name() -> None:
+async def test_each_connection_reads_permissions_with_another_random_topic_name() -> None:
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
@@ -74,7 +78,7 @@ async def test_every_connection_uses_another_random_topic_name() -> None:
     assert len(names) == 3
 
 
-async def test_a_failed_read_of_access_is_not_cached() -> None:
+async def test_permissions_are_read_again_after_a_failed_read() -> None:
     pool = FakePool(answers={"Metadata": lambda _: UnreachableError("no broker answered")})
     admin = KafkaGroupAdmin(pool)
     with pytest.raises(UnreachableError):
@@ -84,7 +88,7 @@ async def test_a_failed_read_of_access_is_not_cached() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4", "3.9", "4.3"])
-async def test_the_simulator_reports_access_as_a_broker_does(release: str) -> None:
+async def test_the_simulator_reports_the_permissions_of_a_user_as_a_broker_does(release: str) -> None:
     async with Simulator(kafka_version=release) as cluster:
 
         async def access() -> Access:

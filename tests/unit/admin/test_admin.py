@@ -152,7 +152,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Answer DescribeConfigs with the configs in `CONFIGS`, and with error 29 for topics that are not in it."""
+    """Answer DescribeConfigs with the configs in `CONFIGS`, and with TOPIC_AUTHORIZATION_FAILED for other topics."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -165,7 +165,9 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_delete_by_age_alone_have_a_retention_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_topics_that_delete_records_by_age_alone_have_a_retention_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
@@ -176,7 +178,7 @@ async def test_only_topics_that_delete_by_age_alone_have_a_retention_time(monkey
     assert len(pool.sent) == 3
 
 
-async def test_retention_times_read_before_a_failed_request_are_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_times_are_kept_if_a_later_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: (
@@ -215,7 +217,7 @@ async def test_unsupported_and_forbidden_group_configs_cause_different_faults() 
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_a_forbidden_delete_names_the_operation_delete(lookup: bool) -> None:
+async def test_advice_after_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

@@ -188,7 +188,7 @@ async def test_a_failed_poll_raises_an_error_and_keeps_the_last_list() -> None:
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_equal_listings_share_one_object() -> None:
+async def test_groups_with_equal_type_and_state_share_one_listing_object() -> None:
     brokers = Brokers({1: {f"g{number}": STABLE if number % 2 else EMPTY for number in range(3000)}})
     delta = await brokers.admin.listing_feed(1).poll()
     assert len({id(row) for row in delta.updated.values()}) == 2
@@ -271,7 +271,9 @@ async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> N
     assert await poll_and_apply(feed, known) == ({hostile, "a"}, set())
 
 
-async def test_only_chunks_with_changed_groups_are_split_into_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_parts_of_a_response_with_changed_groups_are_split_into_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -148,7 +148,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_read_in_full_calls_on_described_before_it_reads_log_bounds() -> None:
+async def test_descriptions_are_passed_to_on_described_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -183,7 +183,7 @@ async def test_lag_is_the_same_whether_log_starts_are_read_or_not() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_logs_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
+async def test_option_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -195,7 +195,7 @@ async def test_logs_committed_ends_reads_only_partitions_with_a_committed_offset
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_raises_the_error_of_a_call_unless_separately_is_true(separately: bool) -> None:
+async def test_failed_call_becomes_a_fault_only_if_the_calls_are_separate(separately: bool) -> None:
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -230,7 +230,9 @@ async def test_a_coordinator_that_does_not_answer_affects_only_its_own_groups() 
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_the_time_of_a_deadline_is_divided_equally_among_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_until_a_deadline_is_divided_equally_among_the_remaining_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = 100.0
     monkeypatch.setattr("kgtui.admin.deadline.time.monotonic", lambda: now)
     deadline = Deadline(12, steps=3)

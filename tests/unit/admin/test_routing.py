@@ -71,7 +71,7 @@ class Script:
         return batch
 
     def times(self, name: str) -> int:
-        """Return how many requests contained a group."""
+        """Return how many requests contained this group."""
         return sum(names.count(name) for _, names in self.sent)
 
 

@@ -40,9 +40,10 @@ def test_two_thousand_failures_do_not_overflow_the_backoff_pause() -> None:
 
 
 class Runners:
-    """Functions for `first_success`: `answer` returns its number, `fail` raises an error, and `hang` never returns.
+    """Asynchronous functions that a test passes to `first_success`, each with its own number as argument.
 
-    `started` and `cancelled` contain the numbers of the functions that were started or cancelled.
+    `answer` returns the number, `fail` raises an error, and `hang` never returns. `started` and `cancelled` contain
+    the numbers of the calls that were started or cancelled.
     """
 
     def __init__(self) -> None:
@@ -67,22 +68,22 @@ class Runners:
         raise AssertionError
 
 
-async def test_first_success_runs_the_next_function_after_failure_or_head_start() -> None:
-    """The first function fails, and the second one hangs longer than the head start."""
+async def test_first_success_starts_the_next_function_if_one_fails_or_takes_too_long() -> None:
+    """The first function fails. The second one hangs, so the third one is started after the time `head_start`."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_starts_all_functions_at_once_if_head_start_is_0() -> None:
+async def test_first_success_starts_all_functions_at_once_without_a_head_start() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_all_failed_error_has_the_errors_in_the_order_of_the_functions() -> None:
+async def test_all_failed_error_lists_the_errors_in_the_order_of_the_functions() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -99,7 +100,7 @@ async def test_first_success_raises_an_error_of_an_unexpected_type_at_once() -> 
     assert asked.cancelled == [1]
 
 
-async def test_first_success_passes_later_results_to_discard() -> None:
+async def test_first_success_passes_later_results_to_the_function_discard() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -119,7 +120,7 @@ async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> 
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_all_of_returns_ordered_results_or_raises_the_first_error() -> None:
+async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -73,7 +73,7 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
 
 
 async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = QUICK) -> str:
-    """Try to connect to the address with a `Pool`; return why the attempt failed, as the error says."""
+    """Try in vain to connect to the address with a `Pool`; return the reason that the error gives."""
     async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)

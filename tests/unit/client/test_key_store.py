@@ -55,7 +55,7 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
-def test_java_stores_in_pkcs12_are_read_whatever_their_type_property(stores: Path, kind: str) -> None:
+def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(stores: Path, kind: str) -> None:
     """As in Java, the types JKS and PKCS12 stand for any store, and JKS is the default."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
@@ -102,7 +102,7 @@ def test_a_trust_store_without_certificates_is_rejected(stores: Path) -> None:
     assert error.endswith("the store contains no trusted certificate: import the CA's certificate")
 
 
-def test_the_keytool_command_of_the_error_converts_a_jks_store(stores: Path) -> None:
+def test_the_keytool_command_in_the_error_message_converts_a_jks_store(stores: Path) -> None:
     _, error = load(key_store(stores / "client.jks", kind="JKS"))
     command = error.partition("Convert the store: ")[2].partition(", then")[0].replace("client.p12", "converted.p12")
     passwords = ["-srcstorepass", PASSWORD, "-deststorepass", PASSWORD]
@@ -110,7 +110,9 @@ def test_the_keytool_command_of_the_error_converts_a_jks_store(stores: Path) -> 
     assert load(key_store(stores / "converted.p12"))[1] == ""
 
 
-def test_without_cryptography_the_error_names_the_extra(stores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_cryptography_is_missing_the_error_says_what_to_install(
+    stores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cryptography", None)

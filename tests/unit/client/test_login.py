@@ -69,7 +69,7 @@ async def start(raw: FakeConnection, settings: ClientSettings = TOKEN_LOGIN) -> 
     return await LoginSession.start(login, raw, BROKER)
 
 
-async def test_a_login_with_a_token_ends_after_an_empty_response() -> None:
+async def test_a_token_login_succeeds_when_the_broker_sends_an_empty_response() -> None:
     raw = FakeConnection({})
     await (await start(raw)).ready()
     assert [name for name, _ in raw.sent] == ["SaslHandshake v1", "SaslAuthenticate v2"]
@@ -89,12 +89,12 @@ async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login(
 
 
 @pytest.mark.parametrize("message", [None, "no json", '["status"]', '{"status": "x y\\u001b"}'])
-async def test_a_refusal_without_a_valid_status_is_reported_without_it(message: str | None) -> None:
+async def test_invalid_status_in_a_refusal_is_left_out_of_the_error(message: str | None) -> None:
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
 
-async def test_a_session_without_end_is_not_renewed() -> None:
+async def test_login_is_not_repeated_if_its_session_never_ends() -> None:
     raw = FakeConnection({"SessionLifetimeMs": 0})
     session = await start(raw)
     for _ in range(3):
@@ -136,7 +136,9 @@ async def test_requests_wait_while_the_login_is_repeated(monkeypatch: pytest.Mon
     assert len(raw.sent) == 4
 
 
-async def test_a_refused_repetition_closes_the_connection_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_connection_is_closed_with_a_reason_if_a_repeated_login_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 1000}, {"ErrorCode": 58})
     session = await start(raw)
     later = time.monotonic() + 2
@@ -168,7 +170,7 @@ async def test_a_failed_token_refresh_keeps_the_connection_until_the_session_end
     assert raw.closed
 
 
-async def test_closing_a_connection_ends_the_repetition_of_its_login(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_a_connection_cancels_a_repeated_login_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     later = time.monotonic() + 2

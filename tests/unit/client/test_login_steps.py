@@ -26,13 +26,16 @@ SASL = {
 
 
 async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
-    """Return the result and the detail of each step of connecting to a server."""
+    """Return step → (result, detail) for each step of connecting to a server.
+
+    The result is True if the step succeeded, False if it failed, and None if it was not executed.
+    """
     async with Pool([address], from_properties(properties)) as pool:
         (steps,) = (await pool.login_steps(timeout=5)).values()
     return {step.name: (step.ok, step.detail) for step in steps}
 
 
-async def test_all_steps_up_to_the_api_versions_succeed_on_a_broker() -> None:
+async def test_connection_check_of_a_broker_succeeds_in_every_step() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap)
     assert {name: ok for name, (ok, _) in steps.items()} == {
@@ -40,7 +43,9 @@ async def test_all_steps_up_to_the_api_versions_succeed_on_a_broker() -> None:
     }  # fmt: skip
 
 
-async def test_a_name_that_does_not_resolve_fails_at_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_check_fails_at_step_name_if_the_host_does_not_resolve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -51,27 +56,27 @@ async def test_a_name_that_does_not_resolve_fails_at_the_first_step(monkeypatch:
     assert steps["TCP"] == (None, "")
 
 
-async def test_a_closed_port_fails_at_tcp(unused_tcp_port: int) -> None:
+async def test_connection_check_of_a_closed_port_fails_at_step_tcp(unused_tcp_port: int) -> None:
     steps = await steps_of(f"127.0.0.1:{unused_tcp_port}")
     assert (steps["name"][0], steps["TCP"][0], steps["API versions"][0]) == (True, False, None)
     assert "nothing listens there" in steps["TCP"][1]
 
 
-async def test_tls_to_a_plaintext_port_fails_at_tls() -> None:
+async def test_connection_check_with_tls_on_a_plaintext_port_fails_at_step_tls() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
     assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
     assert "security.protocol=PLAINTEXT" in steps["TLS"][1]
 
 
-async def test_a_login_on_a_port_without_sasl_fails_at_sasl_and_shows_no_password() -> None:
+async def test_connection_check_fails_at_step_sasl_if_the_port_has_no_sasl() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **SASL)
     assert (steps["TCP"][0], steps["SASL"][0], steps["API versions"][0]) == (True, False, None)
-    assert "s3cret" not in str(steps)
+    assert "s3cret" not in str(steps), "the password must not be shown"
 
 
-async def test_a_server_that_is_no_broker_fails_at_the_api_versions() -> None:
+async def test_connection_check_of_another_server_fails_at_step_api_versions() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -84,7 +89,7 @@ async def test_a_server_that_is_no_broker_fails_at_the_api_versions() -> None:
     assert "HTTP" in steps["API versions"][1]
 
 
-def test_doctor_prints_the_failed_step_and_exits_with_3(tmp_path: Path, unused_tcp_port: int) -> None:
+def test_kgtui_doctor_prints_the_failed_connection_step_and_exits_with_3(tmp_path: Path, unused_tcp_port: int) -> None:
     words = ("doctor", "--bootstrap-server", f"127.0.0.1:{unused_tcp_port}")
     done = kgtui(*words)
     assert done.returncode == 3

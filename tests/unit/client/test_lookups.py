@@ -151,9 +151,10 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_leader_failed_removes_topics_from_the_cache_with_growing_pauses() -> None:
+async def test_leader_failed_removes_topics_from_the_cache_less_and_less_often() -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
+    After each removal, further failures of the broker are ignored during a pause, which doubles each time.
     A response from the broker resets the pause.
     """
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:

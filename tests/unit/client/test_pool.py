@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_decoded_response_with_broker_version_and_time() -> None:
+async def test_a_call_returns_the_decoded_response_the_broker_the_version_and_the_duration() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -46,7 +46,8 @@ async def test_a_call_returns_the_decoded_response_with_broker_version_and_time(
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_connection_to_the_bootstrap_server_is_reused_for_bulk_calls() -> None:
+async def test_the_connection_to_the_bootstrap_server_becomes_the_bulk_lane() -> None:
+    """Each broker has two connections, the lanes. The bulk lane, for long requests, reuses this connection."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -81,7 +82,7 @@ async def test_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_the_api_versions_request_is_repeated_in_a_supported_version() -> None:
+async def test_an_unsupported_api_versions_request_is_repeated_in_an_older_version() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)
@@ -129,7 +130,7 @@ async def test_slow_calls_on_the_bulk_lane_do_not_delay_the_ui_lane() -> None:
 
 
 @pytest.mark.parametrize(("lane", "limit"), [(Lane.BULK, 2), (Lane.UI, 4)])
-async def test_the_number_of_requests_in_flight_is_limited_per_lane(lane: Lane, limit: int) -> None:
+async def test_each_connection_has_a_limited_number_of_requests_in_flight(lane: Lane, limit: int) -> None:
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:

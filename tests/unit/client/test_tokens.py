@@ -75,7 +75,7 @@ async def test_options_of_sasl_jaas_config_are_used_without_the_newer_properties
     assert form["scope"] == ["s"]
 
 
-async def test_a_token_endpoint_with_tls_is_trusted_with_the_options_of_sasl_jaas_config(
+async def test_tls_options_of_sasl_jaas_config_are_used_for_the_token_endpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "*")
@@ -106,7 +106,7 @@ async def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
     assert "my%20token: No such file or directory; expected a file with a token" in await failure(properties)
 
 
-async def test_without_an_endpoint_a_token_without_signature_is_created() -> None:
+async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured() -> None:
     options = 'unsecuredLoginStringClaim_sub="team" unsecuredLoginNumberClaim_n="2" unsecuredLoginLifetimeSeconds="60"'
     properties = {
         "security.protocol": "SASL_PLAINTEXT",
@@ -155,7 +155,7 @@ def test_the_error_names_the_property_of_oauthbearer_that_is_wrong(more: dict[st
         (200, " " * 1_000_001, "returned more than 1,000,000 bytes"),
     ],
 )
-async def test_the_error_says_what_the_token_endpoint_did(
+async def test_the_error_says_how_the_token_endpoint_responded(
     endpoint: TokenServer, status: int, body: str, says: str
 ) -> None:
     endpoint.status, endpoint.body = status, body

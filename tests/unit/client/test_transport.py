@@ -89,7 +89,7 @@ async def test_aiokafka_uses_only_the_documented_attributes_of_a_request() -> No
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_exchange_encodes_its_request_and_returns_the_response_body() -> None:
+def test_an_exchange_object_encodes_the_request_and_returns_the_response_body() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -100,7 +100,7 @@ def test_exchange_encodes_its_request_and_returns_the_response_body() -> None:
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_exchange_reads_api_versions_responses_whose_header_has_no_tags() -> None:
+def test_response_header_without_tags_is_decoded_for_api_versions_requests() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)

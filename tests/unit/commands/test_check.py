@@ -26,7 +26,7 @@ class Script:
     """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
-        steps: for each call of `sleep_until` (a step), the time from the clock's time to the given time, in seconds.
+        steps: for each call of `sleep_until` (a step), by how many seconds the given time was later than `now()`.
         happens: functions that change the cluster. After each step, all of them are called with the number of the step.
     """
 
@@ -188,7 +188,7 @@ def test_filter_terms_about_the_verdict_are_applied_after_the_watch(run: Callabl
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
 
 
-def test_sort_term_uses_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
+def test_check_sorts_groups_by_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
@@ -204,7 +204,7 @@ def test_short_watch_says_that_its_verdicts_are_not_final(run: Callable[..., Com
     ]
 
 
-def test_json_has_verdict_cause_basis_and_counts(run: Callable[..., Completed]) -> None:
+def test_json_of_check_has_the_verdict_its_cause_and_the_counts(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -226,7 +226,7 @@ def test_json_has_verdict_cause_basis_and_counts(run: Callable[..., Completed]) 
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_json_says_how_long_a_watch_must_be_for_a_final_verdict(run: Callable[..., Completed]) -> None:
+def test_json_of_check_says_which_watch_duration_gives_a_final_verdict(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -420,7 +420,7 @@ def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_clock_neither_goes_back_nor_waits_for_a_past_time() -> None:
+async def test_clock_sleeping_until_a_past_time_returns_at_once() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

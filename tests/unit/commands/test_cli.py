@@ -71,7 +71,7 @@ def test_connecting_imports_only_the_connection_module_of_aiokafka() -> None:
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
 
 
-def test_only_the_parser_of_the_command_in_use_is_created(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_a_command_creates_only_the_parser_of_that_command(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     init = parser.CommandParser.__init__
 
@@ -129,7 +129,9 @@ def test_bash_accepts_the_completion_script(capsys: pytest.CaptureFixture[str]) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_command_on_an_unreachable_cluster_exits_with_3_and_names_addresses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_for_an_unreachable_cluster_names_the_addresses_and_exits_with_3(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli.main(["ls", "--bootstrap-server", "127.0.0.1:1"]) == 3
     out, err = capsys.readouterr()
     assert out == ""
