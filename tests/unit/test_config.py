@@ -305,8 +305,8 @@ def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: s
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_key_that_is_no_property_name_is_shown_as_line_number(tmp_path: Path) -> None:
-    """Warnings show unknown keys. A key that is no property name may be a part of a secret, so it must not be shown."""
+def test_key_that_is_no_property_name_is_reported_by_its_line_number_only(tmp_path: Path) -> None:
+    """Warnings show unknown keys. A key that cannot be a property name may be part of a secret, so it is not shown."""
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",

@@ -51,7 +51,9 @@ def value(folder: Path, text: str, **more: str) -> str:
         ("file:word", "file:word"),
     ],
 )
-def test_references_to_declared_providers_are_replaced(folder: Path, text: str, expected: str) -> None:
+def test_references_to_declared_config_providers_are_replaced_with_values(
+    folder: Path, text: str, expected: str
+) -> None:
     """As in Kafka, references to other providers and the references `${NAME}` and `file:PATH` stay as they are."""
     assert value(folder, text) == expected
 
@@ -107,13 +109,15 @@ def test_provider_parameters_limit_which_files_and_variables_may_be_read(folder:
         ),
     ],
 )
-def test_error_names_the_provider_that_cannot_be_used(folder: Path, properties: dict[str, str], says: str) -> None:
+def test_error_names_the_config_provider_that_cannot_be_used(
+    folder: Path, properties: dict[str, str], says: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         filled_in(properties, "client.properties", folder)
     assert str(caught.value).startswith(f"client.properties: {says}")
 
 
-def test_a_command_config_file_can_declare_providers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_config_file_can_declare_config_providers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"{key}={text}" for key, text in DECLARED.items()]
     (folder / "client.properties").write_text("\n".join([*lines, f"client.id=${{dir:{folder}:word}}"]))
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(folder))

@@ -116,7 +116,7 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_only_the_pipeline_package_loads_an_extra_which_is_pyspark() -> None:
+def test_only_the_pipeline_loads_a_package_of_an_extra_and_only_pyspark() -> None:
     """kgtui without its extras must run on hosts without Arrow, Delta and Spark."""
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:

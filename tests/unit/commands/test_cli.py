@@ -290,7 +290,7 @@ def test_an_empty_environment_variable_is_rejected(
     assert f"{name} is set, but its value is empty" in capsys.readouterr().err
 
 
-def test_a_group_id_may_consist_of_one_blank() -> None:
+def test_commands_accept_a_group_id_that_is_one_blank() -> None:
     assert parser.parse_args(["show", " "]).groups == [" "]
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
@@ -323,6 +323,6 @@ def test_command_that_cannot_write_to_stderr_still_prints_its_result(redirection
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a shell, with `folder` as the place of the configuration folder and the state folder."""
+    """Run a command line in a shell. kgtui's configuration folder and its state folder are in `folder`."""
     env = {**os.environ, "KGTUI_CONFIG_DIR": str(folder / "config"), "KGTUI_STATE_DIR": str(folder / "state")}
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)

@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_if_no_cluster_is_configured_a_message_says_what_to_configure(
+def test_kgtui_clusters_says_what_to_configure_if_there_are_no_clusters(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["clusters"]) == 0

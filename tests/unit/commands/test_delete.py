@@ -168,7 +168,9 @@ def test_group_option_deletes_exactly_the_named_groups(
 
 
 @pytest.mark.parametrize("words", [[], ["sort:name"], ["--group", "a", "idle"], ["a", "--expect", "-1"], ["lag:x"]])
-def test_delete_without_a_valid_selection_is_rejected(admin: ScriptedAdmin, words: list[str]) -> None:
+def test_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups(
+    admin: ScriptedAdmin, words: list[str]
+) -> None:
     assert cli.main(["delete", *words]) == 2
     assert admin.calls == []
 
@@ -205,7 +207,7 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_filter_of_several_words_is_rejected_because_the_words_look_like_ids(
+def test_delete_rejects_a_filter_of_several_words_that_look_like_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
@@ -213,7 +215,7 @@ def test_filter_of_several_words_is_rejected_because_the_words_look_like_ids(
     assert admin.calls == []
 
 
-def test_one_group_is_confirmed_by_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_one_group_is_confirmed_by_typing_its_id(admin: ScriptedAdmin, terminal: Any) -> None:
     screen = terminal("idle-a")
     assert cli.main(["delete", "idle-a"]) == 0
     assert "To confirm, type the group id: idle-a\n> " in screen.getvalue()
@@ -232,7 +234,7 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_several_groups_are_confirmed_by_their_number(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_several_groups_is_confirmed_by_typing_how_many(admin: ScriptedAdmin, terminal: Any) -> None:
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
@@ -289,7 +291,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_next_delete_command_checks_a_deletion_without_an_outcome(
+def test_next_delete_command_checks_an_earlier_deletion_without_a_logged_outcome(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)

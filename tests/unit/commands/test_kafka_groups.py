@@ -45,14 +45,14 @@ def test_wrong_options_cause_the_same_messages_as_in_kafkas_script(words: list[s
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_option_given_twice_is_rejected_when_its_value_is_used() -> None:
+def test_option_that_is_given_twice_is_rejected_when_its_value_is_used() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
     assert not caught.value.usage
 
 
-def test_long_option_help_is_wrapped() -> None:
+def test_long_descriptions_of_options_are_wrapped_in_the_help_text() -> None:
     lines = usage((Option("server", "word " * 20, "a rather long description of what it is", required=True),)).split(
         "\n"
     )
@@ -60,7 +60,7 @@ def test_long_option_help_is_wrapped() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_columns_are_padded_to_a_width_in_utf16_code_units() -> None:
+def test_table_columns_are_padded_to_a_width_in_utf16_code_units() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"
@@ -92,7 +92,7 @@ def test_options_select_the_same_groups_as_in_kafkas_script(words: list[str], ke
     )
 
 
-async def test_groups_of_other_brokers_are_listed_if_one_broker_fails() -> None:
+async def test_kafka_groups_lists_groups_of_other_brokers_if_one_broker_fails() -> None:
     admin = ScriptedAdmin()
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)
@@ -110,7 +110,7 @@ async def test_listing_groups_raises_an_error_if_every_broker_fails() -> None:
         await list_all_groups(admin)
 
 
-async def test_request_to_a_loading_broker_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_to_a_broker_that_loads_its_groups_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []

@@ -26,7 +26,7 @@ INTERVAL = 1.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Watch the groups of a simulated cluster with one list per second."""
+    """Watch the groups of a simulated cluster, and read the list of groups every second."""
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
@@ -38,7 +38,7 @@ async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> As
 
 @pytest.mark.parametrize("lag", [False, True])
 async def test_rows_of_a_hung_broker_are_kept_and_shown_with_their_age(lag: bool) -> None:
-    """A read waits for the broker for at most two intervals."""
+    """Each read of the list waits for the broker for at most twice the interval between reads."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
         before, earlier = await watch.read()
         assert (before.coverage.brokers, earlier) == ((3, 3), {})
@@ -82,7 +82,7 @@ async def test_group_that_is_deleted_leaves_the_list_even_if_a_broker_hangs() ->
     assert set(before.ids) - set(now.ids) == {deleted}
 
 
-async def test_kept_rows_still_have_to_match_the_filter() -> None:
+async def test_rows_kept_from_a_hung_broker_must_still_match_the_filter() -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, "coordinator:1", lag=False) as watch,
@@ -93,7 +93,7 @@ async def test_kept_rows_still_have_to_match_the_filter() -> None:
     assert (now.ids, earlier) == (before.ids, {})
 
 
-async def test_all_rows_are_kept_if_no_broker_responds() -> None:
+async def test_watched_list_keeps_all_rows_if_no_broker_responds() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, lag=True) as watch:
         before, _ = await watch.read()
         for node in (1, 2):

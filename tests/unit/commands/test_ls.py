@@ -67,7 +67,7 @@ def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
     assert "describe_groups" not in asked
 
 
-def test_filter_reads_only_groups_that_may_match(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_reads_only_groups_that_the_filter_may_select(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     ran = run("ls", "not:type:share", "members:1+", "lag:1k+")
     assert groups(ran) == ["pay"]
     asked = calls(admin)
@@ -181,7 +181,7 @@ def test_result_of_ls_is_partial_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_lag_of_a_group_without_permission_is_shown_as_unknown(
+def test_lag_of_a_group_without_permission_to_describe_it_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(
@@ -199,10 +199,10 @@ def test_lag_of_a_group_without_permission_is_shown_as_unknown(
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_ls_says_that_offsets_may_be_hidden_only_for_listed_groups_without_offsets(
+def test_ls_reports_possibly_hidden_offsets_only_for_listed_groups_without_offsets(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The user may not describe every topic. Only the group without offsets may have hidden ones."""
+    """The user may not describe every topic, so a group that seems to have no offsets may have hidden ones."""
     admin.add("quiet", "consumer")
     admin.user_access = Access(frozenset({"DESCRIBE"}), any_topic=False)
     ran = run("ls", "--lag")
@@ -220,7 +220,7 @@ def test_ls_says_that_offsets_may_be_hidden_only_for_listed_groups_without_offse
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_a_group_without_offsets_is_complete_if_the_user_may_describe_any_topic(
+def test_no_offsets_are_hidden_if_the_user_may_describe_every_topic(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -229,7 +229,7 @@ def test_a_group_without_offsets_is_complete_if_the_user_may_describe_any_topic(
     assert (ran.code, ran.out.splitlines()[1].split()[-1], ran.err) == (0, "–", "")
 
 
-def test_permissions_are_read_only_if_a_listed_group_has_no_offsets(
+def test_ls_reads_permissions_only_if_a_listed_group_has_no_offsets(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     run("ls", "--lag")
@@ -239,7 +239,7 @@ def test_permissions_are_read_only_if_a_listed_group_has_no_offsets(
     assert "access" in calls(admin)
 
 
-def test_offsets_may_be_hidden_if_the_permissions_cannot_be_read(
+def test_lag_of_a_group_without_offsets_is_unknown_if_permissions_cannot_be_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, timeout: float) -> Access:
@@ -252,7 +252,7 @@ def test_offsets_may_be_hidden_if_the_permissions_cannot_be_read(
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_a_user_who_may_see_no_group_is_told_so(
+def test_ls_and_check_say_that_the_user_may_see_no_group(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -266,7 +266,7 @@ def test_a_user_who_may_see_no_group_is_told_so(
     assert "there is no group that you may see" in ran.err
 
 
-def test_ls_of_a_cluster_without_groups_succeeds_if_the_user_may_see_all(
+def test_ls_succeeds_without_groups_if_the_user_may_see_all_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.groups.clear()
@@ -274,7 +274,7 @@ def test_ls_of_a_cluster_without_groups_succeeds_if_the_user_may_see_all(
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_lag_is_a_lower_bound_if_some_partitions_are_unknown(
+def test_group_lag_is_a_lower_bound_if_a_partition_has_an_unknown_lag(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))

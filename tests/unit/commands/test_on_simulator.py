@@ -40,7 +40,7 @@ def test_ls_in_another_process_lists_the_groups(company: SimulatorProcess) -> No
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_cluster_comes_from_an_environment_variable_unless_an_option_names_it(company: SimulatorProcess) -> None:
+def test_option_bootstrap_server_overrides_the_environment_variable(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
@@ -48,7 +48,7 @@ def test_cluster_comes_from_an_environment_variable_unless_an_option_names_it(co
     assert names == sorted(names, reverse=True)
 
 
-def test_output_of_the_commands_groups_show_and_doctor(company: SimulatorProcess) -> None:
+def test_groups_show_and_doctor_print_data_of_a_simulated_share_group(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -134,7 +134,7 @@ async def test_doctor_reports_a_broker_that_does_not_respond() -> None:
     assert 2 in [fault["broker"] for fault in found["faults"]]
 
 
-async def test_groups_of_responsive_brokers_are_selected_if_another_broker_hangs() -> None:
+async def test_select_groups_returns_groups_of_other_brokers_if_one_broker_hangs() -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")) as admin:

@@ -139,7 +139,7 @@ class FakeAdmin:
     """An admin client of a cluster with one topic.
 
     Args:
-        leaders: leaders of the partitions of the topic.
+        leaders: result of looking up the leaders of the partitions of the topic.
         bounds: partition → log start and log end offset.
         faults: the faults that every response contains.
     """

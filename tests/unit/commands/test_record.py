@@ -82,7 +82,7 @@ def test_recorder_writes_all_polls_and_exits_on_a_signal_or_after_its_time(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_exits_with_4_and_one_after_a_kill_reports_the_crash(
+def test_second_recorder_exits_with_4_and_a_later_one_reports_a_crash(
     cluster: SimulatorProcess, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"

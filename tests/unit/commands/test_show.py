@@ -80,9 +80,7 @@ def test_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_show_has_no_text_about_permissions_for_a_super_user(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_show_does_not_mention_permissions_to_a_super_user(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("quiet", "consumer")
     ran = run("show", "quiet")
     assert (ran.code, ran.err) == (0, "")

@@ -44,7 +44,7 @@ async def test_named_cluster_is_opened_even_if_no_broker_responds() -> None:
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_session_without_a_reachable_cluster_has_the_failed_connection_attempts(
+async def test_session_of_an_unreachable_cluster_lists_the_failed_connection_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
@@ -207,7 +207,7 @@ async def test_demo_offers_other_clusters_only_if_some_are_configured(folder: Pa
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
-async def test_groups_are_read_while_the_terminal_ui_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
     """Therefore, the first frame already shows groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 

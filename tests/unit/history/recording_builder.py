@@ -22,7 +22,10 @@ CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.
 
 
 class RecordingBuilder:
-    """Writes a recording into a new or existing lake, poll by poll. Its first poll is always a keyframe."""
+    """Writes a recording into a new or existing lake, poll by poll. Its first poll is always a keyframe.
+
+    A keyframe is a poll that stores all groups; other polls store only what has changed.
+    """
 
     def __init__(self, path: Path) -> None:
         folder = LakeFolder.of(path)

@@ -23,7 +23,7 @@ ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
 async def record(lake: Path, access: Access) -> None:
-    """Record a cluster with a group without offsets, as a user with the given permissions."""
+    """Record a cluster whose only group has no offsets. The user of the recorder has these permissions."""
     admin = scripted()
     admin.add("quiet", "consumer")
     admin.user_access = access
@@ -40,7 +40,7 @@ async def test_replay_returns_the_permissions_of_the_recorder(tmp_path: Path) ->
     assert await replay.access() == FULL_ACCESS
 
 
-async def test_permissions_are_read_again_after_an_error(tmp_path: Path) -> None:
+async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_path: Path) -> None:
     class Gone(ScriptedAdmin):
         async def access(self, *, timeout: float = 30.0) -> Access:
             await super().access(timeout=timeout)

@@ -117,8 +117,8 @@ def poll_of(
         offset: committed offset of each group.
         end: log end offset of the partition.
         owner: id of the member.
-        more: further attributes of `PollResult`. The additional key `listing` is the listing of all groups, by default
-            `STABLE`.
+        more: further attributes of `PollResult`. The additional key `listing` sets type, state and coordinator of all
+            groups, by default `STABLE`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -163,7 +163,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path
     assert state.description("pay") is not None
 
 
-def test_reader_returns_a_fault_until_the_first_poll_without_it(tmp_path: Path) -> None:
+def test_reader_returns_a_fault_until_a_later_poll_no_longer_has_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)

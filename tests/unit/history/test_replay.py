@@ -44,7 +44,8 @@ async def running_monitor(
     """Run a monitor until the end of the context.
 
     Args:
-        recorded_at: see `Monitor`; None if `admin` is not a replay, or if its health is not tested.
+        recorded_at: function that returns the time of the replayed poll; None if `admin` is not a replay, or if the
+            health of groups is not tested.
         options: attributes of `MonitorOptions`.
     """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
@@ -180,7 +181,7 @@ async def test_repeated_reads_of_one_replayed_poll_do_not_affect_health(tmp_path
     assert found.lag.lag == 50
 
 
-async def test_listing_feed_returns_changes_since_the_previously_shown_poll(tmp_path: Path) -> None:
+async def test_listing_feed_of_a_replay_returns_changes_since_the_previously_shown_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> LakeFolder:
     return folder
 
 
-def test_lake_stores_the_newest_retention_of_each_topic(folder: LakeFolder) -> None:
+def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder) -> None:
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
@@ -51,7 +51,7 @@ def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: st
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_retention_is_due_again_ten_minutes_after_a_read(folder: LakeFolder) -> None:
+async def test_retention_times_must_be_read_again_ten_minutes_after_the_last_read(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
@@ -63,7 +63,7 @@ async def test_retention_is_due_again_ten_minutes_after_a_read(folder: LakeFolde
     assert refresher.due(601.0)
 
 
-async def test_stored_retention_is_kept_if_reading_it_from_the_cluster_fails(folder: LakeFolder) -> None:
+async def test_stored_retention_times_are_kept_if_reading_them_from_the_cluster_fails(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
@@ -80,7 +80,7 @@ async def test_stored_retention_is_kept_if_reading_it_from_the_cluster_fails(fol
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_replay_returns_the_retention_that_the_lake_stores(tmp_path: Path) -> None:
+async def test_replay_returns_the_retention_times_that_the_lake_stores(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

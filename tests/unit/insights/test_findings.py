@@ -81,7 +81,7 @@ def test_unused_groups_have_no_findings_of_other_kinds(tmp_path: Path) -> None:
     assert family.since_at_least
 
 
-def test_command_for_a_large_unused_family_deletes_groups_by_prefix() -> None:
+def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -118,7 +118,7 @@ def test_at_risk_finding_is_more_severe_the_sooner_records_expire(hours: int, se
     assert finding.severity is severity
 
 
-def test_at_risk_rule_uses_the_previous_forecast_while_the_newest_has_no_trend(tmp_path: Path) -> None:
+def test_at_risk_finding_uses_the_previous_forecast_if_the_newest_has_no_trend(tmp_path: Path) -> None:
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
     rows = [
@@ -162,7 +162,7 @@ def test_growing_backlog_of_a_group_without_other_findings_is_reported() -> None
     assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
 
 
-def test_current_flapping_is_more_severe_than_past_flapping() -> None:
+def test_group_that_still_rebalances_often_is_more_severe_than_one_that_stopped() -> None:
     def hours(*backs: int) -> list[dict[str, Any]]:
         return [
             row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -225,7 +225,7 @@ def test_insights_error_says_how_to_create_missing_gold_tables(tmp_path: Path) -
         read_insights(tmp_path)
 
 
-def test_table_ages_say_why_gold_tables_cannot_be_read(tmp_path: Path) -> None:
+def test_ages_of_gold_tables_include_the_reason_if_a_table_cannot_be_read(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
@@ -249,7 +249,7 @@ def test_compaction_does_not_change_the_age_of_a_gold_table(tmp_path: Path) -> N
     assert Gold(tmp_path).age(LAG).written == made
 
 
-def test_empty_gold_tables_have_no_findings(tmp_path: Path) -> None:
+def test_empty_gold_tables_give_no_findings(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, {}))
     assert (found.findings, found.as_of) == ((), None)
 
@@ -273,7 +273,7 @@ def test_gold_reader_returns_all_columns_of_every_gold_table(tmp_path: Path) -> 
         assert set(gold.rows(table)[0]) == set(table.names)
 
 
-def test_findings_of_one_kind_are_sorted_by_severity_then_weight() -> None:
+def test_findings_of_one_kind_are_sorted_by_severity_and_then_by_lag() -> None:
     rows = [row(HEALTH, group=name, window_start=NOW, status=status, worst="STOP", affected=1, lag=lag)
             for name, status, lag in (("warn", "WARN", 99), ("small", "ERR", 1), ("large", "ERR", 9))]  # fmt: skip
     found = sorted(unhealthy(rows, {}), key=lambda finding: finding.urgency)

@@ -43,7 +43,10 @@ def with_added_columns(table: Table, position: int | None = None) -> Table:
 
 
 def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTable:
-    """Append a row of table `groups` to the keyframe `START`, as a process that has just been started."""
+    """Append a row of group `pay` with these values to a table whose newest keyframe is `START`.
+
+    The table is opened for every call, as in a new process. The columns of `values` may be missing in the stored table.
+    """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)
     recorded.append([[tuple(values.get(name) for name in table.names)]], DAY, poll)
@@ -71,7 +74,7 @@ NEW_ROW = {"poll": LATER, "group": "pay", "number": 7, "text": "new", "state": "
 
 
 @pytest.mark.parametrize("position", [None, 5], ids=["at the end", "in the middle"])
-def test_added_column_is_null_in_rows_written_before(tmp_path: Path, position: int | None) -> None:
+def test_added_column_is_null_in_rows_that_were_written_before(tmp_path: Path, position: int | None) -> None:
     wider = with_added_columns(GROUPS, position)
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7, text="new")
@@ -127,7 +130,7 @@ def test_missing_columns_are_added_to_a_silver_table_once(tmp_path: Path) -> Non
     assert [field.name for field in delta.schema().fields] == list(wider.names)
 
 
-# -- whole recordings ------------------------------------------------------------------------------------------------
+# -- tests with whole recordings ---------------------------------------------------------------------------------------
 
 
 WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PARTITIONS)}

@@ -64,7 +64,8 @@ def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
     return found.days
 
 
-def test_all_days_are_pending_until_the_first_run(folder: LakeFolder) -> None:
+def test_all_days_of_a_recording_are_pending_until_the_first_run(folder: LakeFolder) -> None:
+    """A day is pending if the next run of the pipeline must compute its rows of the gold tables."""
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()

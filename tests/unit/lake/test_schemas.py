@@ -75,7 +75,7 @@ def test_lake_of_a_newer_kgtui_version_is_refused_and_not_changed(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])
-def test_folder_with_an_invalid_marker_is_not_a_lake(tmp_path: Path, content: bytes) -> None:
+def test_folder_with_an_invalid_marker_file_is_not_a_lake(tmp_path: Path, content: bytes) -> None:
     (tmp_path / MARKER).write_bytes(content)
     with pytest.raises(LakeError, match=str(tmp_path)):
         LakeFolder.of(tmp_path).check()

@@ -205,6 +205,6 @@ def test_skew_has_no_ratio_if_members_own_no_partitions() -> None:
     assert found.idle == ("a",)
 
 
-def test_items_of_a_connect_worker_are_connectors_and_tasks() -> None:
+def test_assigned_items_of_a_connect_worker_are_its_connectors_and_tasks() -> None:
     worker = member(connect=ConnectWorker("u", connectors=("c",), tasks=(("c", (0,)),)))
     assert items_of(worker) == {Item("c", -1, "connector"), Item("c", 0, "task")}

@@ -38,7 +38,9 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_describe_command_uses_the_script_for_the_group_kind(kind: str, view: command_line.View, expected: str) -> None:
+def test_describe_command_uses_kafkas_script_for_the_kind_of_the_group(
+    kind: str, view: command_line.View, expected: str
+) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
@@ -47,7 +49,7 @@ def test_describe_command_notes_that_no_tool_can_describe_a_connect_group() -> N
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
 
-def test_delete_command_has_every_group_and_the_properties_file() -> None:
+def test_delete_command_contains_every_group_and_the_properties_file() -> None:
     line = command_line.delete(["a", "b c"], "share", SEEDS, command_config="/etc/my kafka/admin.properties")
     assert shlex.split(line.text) == [
         *("kafka-share-groups.sh", "--bootstrap-server", "b1:9092,b2:9092"),
@@ -72,7 +74,7 @@ def test_delete_command_warns_that_the_consumer_script_ignores_the_group_type() 
         ("naïve 😀", "'naïve 😀'"),
     ],
 )
-def test_quote_escapes_unsafe_characters(word: str, quoted: str) -> None:
+def test_quoting_a_word_for_bash_escapes_unsafe_characters(word: str, quoted: str) -> None:
     assert command_line.quote(word) == quoted
 
 

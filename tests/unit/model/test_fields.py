@@ -59,13 +59,13 @@ def test_group_columns_return_the_same_values_as_reading_each_field(group: str, 
             assert list(columns.data(field)) == [field.data(newest, name) for name in groups]
 
 
-def test_field_of_a_number_has_int_data_and_a_string_as_text() -> None:
+def test_numeric_field_returns_an_int_as_data_and_a_string_as_text() -> None:
     assert partition_fields.LAG.value(ROW) == 5
     assert partition_fields.LAG.data(ROW) == 5
     assert partition_fields.LAG.text(ROW) == "5"
 
 
-def test_field_without_a_value_has_data_none_and_an_empty_text() -> None:
+def test_field_without_a_value_returns_none_as_data_and_an_empty_text() -> None:
     assert partition_fields.START_OFFSET.data(ROW) is None
     assert partition_fields.START_OFFSET.text(ROW) == ""
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD

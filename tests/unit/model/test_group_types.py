@@ -23,7 +23,7 @@ def test_states_of_groups_with_members_come_before_empty_and_dead() -> None:
     )
 
 
-def test_registry_has_every_type_protocol_and_kind() -> None:
+def test_registry_of_group_types_has_every_type_protocol_and_kind() -> None:
     assert TYPES == ("classic", "consumer", "share", "streams")
     assert PROTOCOLS == ("consumer", "connect", "sr", "share", "streams")
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
@@ -36,7 +36,7 @@ def test_consumer_group_describe_is_tried_first_for_groups_of_unknown_type() -> 
 @pytest.mark.parametrize(
     ("type_", "protocol"), product((None, *TYPES, "next", ""), ("consumer", "connect", "sr", "", "x", None))
 )
-def test_groups_of_unknown_type_or_protocol_have_one_of_the_kinds(type_: str | None, protocol: str | None) -> None:
+def test_every_group_of_unknown_type_or_protocol_gets_a_known_kind(type_: str | None, protocol: str | None) -> None:
     assert kind_of(type_, protocol) in KINDS
 
 

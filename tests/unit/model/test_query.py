@@ -116,7 +116,7 @@ def test_filters_select_the_expected_groups(text: str, expected: set[str]) -> No
     assert chosen(text) == expected
 
 
-def test_marked_term_selects_the_marked_groups() -> None:
+def test_filter_term_marked_selects_the_marked_groups() -> None:
     marked = frozenset({"old.group"})
     assert chosen("marked:yes", marked=marked) == {"old.group"}
     assert chosen("marked:no", marked=marked) == EVERY - {"old.group"}
@@ -139,7 +139,7 @@ def test_group_that_was_not_read_matches_neither_a_term_nor_its_negation() -> No
         assert chosen(f"not:{text}", snap) == set()
 
 
-def test_group_whose_topics_could_not_be_read_matches_no_topic_term() -> None:
+def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() -> None:
     read = summary(topics=("orders",))
     failed = replace(read, topics=None, fault=Fault("REQUEST_TIMED_OUT", "no answer", 7, group="failed"))
     snap = snapshot({"read": CONSUMER, "failed": CONSUMER}, {"read": read, "failed": failed})
@@ -149,7 +149,7 @@ def test_group_whose_topics_could_not_be_read_matches_no_topic_term() -> None:
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_state_or_type_missing_in_the_listing_comes_from_the_sweep() -> None:
+def test_filter_takes_a_missing_state_or_type_from_the_background_read() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -160,7 +160,7 @@ def test_state_or_type_missing_in_the_listing_comes_from_the_sweep() -> None:
     assert parse("state:Empty").searched(snap) == (1, 2)
 
 
-def test_filter_prefers_a_description_newer_than_the_summary() -> None:
+def test_filter_uses_a_description_that_is_newer_than_the_summary() -> None:
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -172,7 +172,7 @@ def test_filter_prefers_a_description_newer_than_the_summary() -> None:
     assert chosen("client:old", snap) == set()
 
 
-def test_searched_ignores_groups_that_the_list_of_groups_alone_excludes() -> None:
+def test_progress_of_a_filter_ignores_groups_that_the_group_list_already_excludes() -> None:
     snap = mixed_snapshot()
     # The topics of three of the six groups are known. The other three groups have not been fully read yet.
     assert parse("topic:payments").searched(snap) == (3, 6)
@@ -182,7 +182,7 @@ def test_searched_ignores_groups_that_the_list_of_groups_alone_excludes() -> Non
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_query_needs_the_data_of_its_terms_and_sort_keys() -> None:
+def test_filter_requests_the_data_that_its_terms_and_sort_keys_need() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -307,7 +307,7 @@ def test_invalid_regular_expression_writes_nothing_to_stderr(capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
-def test_filtering_in_slices_gives_the_same_result_as_at_once() -> None:
+def test_filtering_with_pauses_gives_the_same_result_as_filtering_at_once() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -321,8 +321,11 @@ def test_filtering_in_slices_gives_the_same_result_as_at_once() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_group_ids_are_not_read_if_the_listing_excludes_the_groups() -> None:
-    """A term that a listing decides is evaluated once per listing, so the ids of excluded listings are not read."""
+def test_filter_does_not_read_ids_of_groups_whose_type_or_state_it_excludes() -> None:
+    """Groups of equal type, state and coordinator share one listing. A term about these is evaluated once per listing.
+
+    If the term excludes a listing, the ids of its groups are not read.
+    """
 
     class Unread(list[str]):
         def __iter__(self) -> None:  # type: ignore[override]

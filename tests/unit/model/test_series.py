@@ -21,7 +21,7 @@ def test_lag_trend_is_the_change_of_lag_per_second() -> None:
     assert series.lag_trend(window=1.0) is None
 
 
-def test_full_series_drops_its_oldest_samples() -> None:
+def test_full_lag_series_drops_its_oldest_samples() -> None:
     series = Series()
     for second in range(LENGTH + 1):
         series.add(float(second), second, None)
@@ -29,7 +29,7 @@ def test_full_series_drops_its_oldest_samples() -> None:
     assert series.times[-1] == LENGTH
 
 
-def test_full_store_drops_the_series_whose_last_sample_is_oldest() -> None:
+def test_full_store_drops_the_lag_series_whose_last_sample_is_oldest() -> None:
     store = SeriesStore()
     store.add("first", 0.0, 1, 1)
     store.add("second", 0.0, 1, 1)
@@ -81,7 +81,7 @@ def test_reads_that_differ_from_the_previous_read_become_change_points() -> None
     assert [sight.state if sight else None for sight in seen] == ["Reconciling", None, "Stable"]
 
 
-def test_series_keeps_a_limited_number_of_change_points() -> None:
+def test_lag_series_keeps_a_limited_number_of_change_points() -> None:
     series = Series()
     for second in range(CHANGE_POINTS + 20):
         series.add(float(second), 0, 0, description=description("Stable", second))

@@ -21,11 +21,11 @@ def count_to(number: int, *, seconds: float = 0.0) -> Generator[None, None, int]
     return number
 
 
-def test_run_at_once_returns_the_result_of_the_computation() -> None:
+def test_function_run_at_once_returns_the_result_of_the_computation() -> None:
     assert run_at_once(count_to(3)) == 3
 
 
-async def test_long_computation_lets_other_tasks_run() -> None:
+async def test_long_computation_pauses_so_that_other_asyncio_tasks_run() -> None:
     pauses: list[float] = []
 
     async def record_pause(seconds: float) -> None:

@@ -79,7 +79,7 @@ def test_verdict_terms_select_the_expected_groups(snapshot: Snapshot, text: str,
     assert query.needs == {Need.WATCHING}
 
 
-def test_searched_counts_an_unwatched_group_as_not_yet_searched(snapshot: Snapshot) -> None:
+def test_progress_of_a_filter_by_verdict_leaves_out_groups_without_a_verdict(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

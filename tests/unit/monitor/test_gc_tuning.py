@@ -137,7 +137,7 @@ class Cycle:
         self.itself = self
 
 
-def test_garbage_of_the_first_load_is_freed_while_the_user_is_away(tuning: GcTuning) -> None:
+def test_garbage_from_loading_the_first_groups_is_freed_while_the_user_is_away(tuning: GcTuning) -> None:
     gc.disable()
     try:
         reference = weakref.ref(Cycle())

@@ -125,7 +125,7 @@ async def test_a_polling_interval_of_60_s_causes_no_gaps() -> None:
     assert setup.health().trend == pytest.approx(10)
 
 
-async def test_stored_reads_of_the_group_read_longest_ago_are_dropped_first() -> None:
+async def test_reads_of_the_group_that_was_read_longest_ago_are_dropped_first() -> None:
     names = tuple(f"g{number}" for number in range(6))
     setup = HealthSetup(names, keep=4)
     for group in (*names, *names):
@@ -139,7 +139,7 @@ async def test_stored_reads_of_the_group_read_longest_ago_are_dropped_first() ->
     assert setup.store.health.keys() == set(names[2:])
 
 
-async def test_stored_reads_of_many_partitions_are_limited_and_judged_in_slices(
+async def test_reads_of_many_partitions_are_limited_and_judged_with_pauses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
@@ -242,7 +242,7 @@ async def test_going_back_in_a_replay_discards_all_stored_reads() -> None:
 
 @pytest.fixture
 async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HealthSetup]:
-    """Return a setup whose retention tier is running and does not pause before it reads."""
+    """Return a setup in which retention times are read in the background, without a pause before the first read."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     setup = HealthSetup()
     task = asyncio.create_task(setup.retention.run())

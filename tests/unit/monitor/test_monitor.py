@@ -102,7 +102,7 @@ async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
 
 
-async def test_every_group_is_listed_and_read_by_the_sweep(admin: ScriptedAdmin) -> None:
+async def test_every_group_is_listed_and_then_read_by_the_background_sweep(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 3)
     assert {group: row.type for group, row in snapshot.groups.items()} == {
@@ -130,7 +130,7 @@ async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin
     assert list(series.lag) == [7.0]
 
 
-async def test_permissions_are_read_once_after_a_group_without_offsets(admin: ScriptedAdmin) -> None:
+async def test_permissions_are_read_once_as_soon_as_a_group_without_offsets_was_read(admin: ScriptedAdmin) -> None:
     admin.user_access = Access(frozenset(), any_topic=False)
     async with watching(admin) as monitor:
         await until(monitor, lambda snapshot: snapshot.swept == len(admin.groups))
@@ -144,7 +144,7 @@ async def test_permissions_are_read_once_after_a_group_without_offsets(admin: Sc
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-async def test_an_empty_group_is_not_described_by_the_sweep(admin: ScriptedAdmin) -> None:
+async def test_an_empty_group_is_not_described_by_the_background_sweep(admin: ScriptedAdmin) -> None:
     admin.add("left", "consumer", state="Empty", lag=3)
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 4)
@@ -254,7 +254,7 @@ async def test_a_deleted_group_disappears_with_the_next_list(admin: ScriptedAdmi
     assert "orders" not in snapshot.details
 
 
-async def test_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_forgetting_a_group_removes_it_before_the_next_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()

@@ -76,7 +76,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
     assert 1 in store.brokers
 
 
-def test_a_removal_waits_for_the_list_of_a_joining_broker(store: Store) -> None:
+def test_a_group_is_not_removed_before_a_joining_broker_has_sent_its_list(store: Store) -> None:
     removals = PendingRemovals(store, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

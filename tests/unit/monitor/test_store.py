@@ -126,7 +126,7 @@ async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_only_one_string_is_stored_for_the_id_of_a_group_listed_again() -> None:
+async def test_the_id_of_a_group_that_is_listed_again_is_stored_only_once() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -138,7 +138,7 @@ async def test_only_one_string_is_stored_for_the_id_of_a_group_listed_again() ->
     assert len(kept) == 3
 
 
-async def test_state_since_is_set_only_if_the_change_of_state_was_observed() -> None:
+async def test_start_of_a_state_is_known_only_if_the_change_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -189,7 +189,7 @@ async def test_all_data_of_a_removed_group_is_removed() -> None:
     assert not (snapshot.by_listing)
 
 
-async def test_groups_and_by_listing_agree_if_storing_a_list_was_cancelled() -> None:
+async def test_cancelling_the_storing_of_a_list_leaves_a_consistent_snapshot() -> None:
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

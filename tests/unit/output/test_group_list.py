@@ -71,14 +71,14 @@ def test_times_are_written_as_rfc3339_in_utc() -> None:
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
-def test_json_and_csv_contain_hostile_ids_unchanged() -> None:
+def test_json_and_csv_contain_ids_with_special_characters_unchanged() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
     text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
 
 
-def test_json_escapes_characters_that_a_terminal_obeys_or_hides() -> None:
+def test_json_escapes_control_characters_and_invisible_characters() -> None:
     ids = [
         *HOSTILE,
         "\x7fdel",
@@ -141,6 +141,6 @@ def test_wide_table_has_coordinator_address_topics_and_hosts() -> None:
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_are_replaced_with_ascii_characters() -> None:
+def test_marks_for_missing_values_are_replaced_with_ascii_characters() -> None:
     assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
     assert marks.NONE.translate(marks.ASCII) == "-"

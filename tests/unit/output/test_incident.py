@@ -75,7 +75,7 @@ def test_redact_replaces_secrets_and_no_other_text(text: str, clean: str) -> Non
     assert redact(text) == clean
 
 
-def test_export_of_a_group_without_permission_has_the_error_and_advice() -> None:
+def test_export_of_a_group_that_cannot_be_described_has_error_and_advice() -> None:
     text = markdown(incident_of("secret.group"))
     assert "`GROUP_AUTHORIZATION_FAILED`" in text
     assert "Ask for DESCRIBE" in text

@@ -142,13 +142,13 @@ def test_encoding_accepts_mappings_and_sequences_other_than_dict_and_list() -> N
     ],
     ids=short_id,
 )
-def test_parsing_a_malformed_table_raises_value_error(rows: Rows) -> None:
+def test_parsing_a_malformed_message_table_raises_value_error(rows: Rows) -> None:
     with pytest.raises(ValueError, match=r"Name|invalid literal"):
         parse("Broken", rows)
 
 
 @pytest.mark.parametrize(("text", "low", "high"), [("3+", 3, 32767), ("0-7", 0, 7), ("5", 5, 5)])
-def test_versions_parses_open_closed_and_single_version_ranges(text: str, low: int, high: int) -> None:
+def test_version_ranges_are_parsed_with_and_without_an_upper_limit(text: str, low: int, high: int) -> None:
     versions = Versions.parse(text)
     assert versions == (low, high)
     assert versions.has(low)

@@ -26,10 +26,10 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
     assert len(ours) == 138
 
 
-def test_the_reaction_is_final_if_kafkas_exception_is_not_retriable(
+def test_errors_that_kafka_does_not_retry_are_final_for_kgtui_too(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """Two codes have another reaction although their exception is not retriable: 0 (no error) and 129."""
+    """Two codes are not final although Kafka's exception is not retriable: 0 (no error) and 129."""
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
     assert retried == retriable | {0, 129}
@@ -46,7 +46,9 @@ def test_the_reaction_is_final_if_kafkas_exception_is_not_retriable(
         ((24, 29, 30, 31, 35, 42, 68, 69, 86, 110, 113, 128, 130, 131, 132, 134, 135, 136), Reaction.FINAL),
     ],
 )
-def test_error_codes_of_group_apis_have_the_expected_reaction(codes: tuple[int, ...], reaction: Reaction) -> None:
+def test_kgtui_reacts_as_expected_to_each_error_code_of_the_group_apis(
+    codes: tuple[int, ...], reaction: Reaction
+) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
@@ -57,7 +59,7 @@ def test_constants_in_error_numbers_equal_kafkas_error_codes() -> None:
 
 
 @pytest.mark.parametrize("code", [137, 999, -2, 32767, -32768])
-def test_an_unknown_error_code_has_a_name_and_the_reaction_final(code: int) -> None:
+def test_an_unknown_error_code_has_a_name_and_is_not_retried(code: int) -> None:
     error = lookup(code)
     assert (error.code, error.name, error.reaction) == (code, f"UNKNOWN_{code}", Reaction.FINAL)
     assert str(code) in error.message

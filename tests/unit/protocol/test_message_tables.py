@@ -26,12 +26,12 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_each_version_of_a_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_version_of_a_message_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message.name))
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_each_table_field_is_in_at_least_one_version(message: Message) -> None:
+def test_each_field_of_a_message_table_is_in_at_least_one_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 

@@ -72,7 +72,7 @@ def test_company_groups_have_the_problems_that_the_scenario_file_defines(company
     assert migrating.classic
 
 
-async def test_groups_with_hostile_ids_are_listed_and_described_and_have_offsets(company: Simulator) -> None:
+async def test_groups_with_special_characters_in_ids_are_listed_described_and_have_offsets(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
@@ -85,7 +85,7 @@ async def test_groups_with_hostile_ids_are_listed_and_described_and_have_offsets
             assert [row["GroupId"] for row in fetched if row["Topics"]] == coordinated
 
 
-def test_hostile_ids_include_control_characters_emoji_and_markup() -> None:
+def test_hostile_group_ids_include_control_characters_emoji_and_markup() -> None:
     names = hostile_group_ids()
     assert {len(name) for name in names} >= {249, 32_000}
     assert "[/red]" in names
@@ -94,7 +94,7 @@ def test_hostile_ids_include_control_characters_emoji_and_markup() -> None:
     assert len(set(names)) == len(names)
 
 
-async def test_the_wild_scenario_has_deleted_topics_and_malformed_member_data() -> None:
+async def test_scenario_wild_has_deleted_topics_and_malformed_member_data() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
     deleted = [
         read.topic
@@ -108,7 +108,7 @@ async def test_the_wild_scenario_has_deleted_topics_and_malformed_member_data() 
     )
 
 
-async def test_plain_and_empty_scenarios_define_no_groups() -> None:
+async def test_scenarios_plain_and_empty_define_no_groups() -> None:
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}
     assert plain.generated is not None

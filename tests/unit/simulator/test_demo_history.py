@@ -69,7 +69,7 @@ def test_a_group_with_variable_speed_stops_reading_and_then_catches_up() -> None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 5)), max_size=4), st.floats(0, 2_000), st.floats(0, 100))
-def test_variable_speed_offsets_never_decrease_or_exceed_the_log_end(
+def test_offsets_of_variable_speed_groups_never_decrease_or_exceed_the_log_end(
     speeds: list[tuple[float, float]], t: float, later: float
 ) -> None:
     commits = VariableSpeed(tuple(sorted(speeds)))
@@ -85,7 +85,7 @@ def test_a_scheduled_member_that_leaves_and_returns_is_a_new_member() -> None:
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_rotate_only_between_the_given_times() -> None:
+def test_members_are_replaced_in_turn_only_between_the_given_times() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CLIENT = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": "1.0"}
 
 
-async def test_only_the_black_hole_broker_stops_responding(cluster: Simulator) -> None:
+async def test_only_the_broker_with_the_fault_black_hole_stops_responding(cluster: Simulator) -> None:
     cluster.faults.black_hole(2)
     async with RawClient(address(cluster, 2)) as client:
         client.ask(API_VERSIONS, 4, CLIENT)
@@ -31,7 +31,7 @@ async def test_only_the_black_hole_broker_stops_responding(cluster: Simulator) -
         assert await response is not None, "the waiting request gets its response afterwards"
 
 
-async def test_a_client_can_close_its_connection_to_a_black_hole_broker(cluster: Simulator) -> None:
+async def test_a_client_can_close_its_connection_to_a_broker_that_does_not_respond(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)

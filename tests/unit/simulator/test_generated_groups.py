@@ -87,7 +87,7 @@ def test_cached_list_groups_rows_equal_newly_encoded_rows(version: int) -> None:
     assert [cached.rows_of_partition(p) for p in range(50)] == [fresh.rows_of_partition(p) for p in range(50)]
 
 
-async def test_list_groups_returns_all_matching_generated_groups_with_and_without_filters() -> None:
+async def test_list_groups_returns_all_generated_groups_that_match_its_filters() -> None:
     async with Simulator(groups=1_500, scenario="plain", churn=0.1, clock=ManualClock()) as cluster:
         for _ in range(5):
             cluster.advance(2)
@@ -106,7 +106,7 @@ async def test_list_groups_returns_all_matching_generated_groups_with_and_withou
         )
 
 
-async def test_find_builds_a_group_with_the_generated_type_and_state() -> None:
+async def test_finding_a_generated_group_returns_a_group_with_its_type_and_state() -> None:
     cluster = Simulator(groups=3_000, scenario="plain", churn=0.2, clock=ManualClock())
     cluster.advance(20)
     generated = cluster.state.generated

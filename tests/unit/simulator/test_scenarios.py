@@ -70,7 +70,7 @@ def test_an_invalid_scenario_file_raises_a_usage_error(tmp_path: Path, text: str
         load_scenario(write(tmp_path, text), seed=1)
 
 
-def test_a_scenario_contains_the_groups_of_the_extended_scenario(tmp_path: Path) -> None:
+def test_a_scenario_contains_the_groups_of_the_scenario_that_it_extends(tmp_path: Path) -> None:
     write(tmp_path, GROUP + "members = 1", "base")
     extended = write(tmp_path, "extends = 'base'\n[[groups]]\nid = 'h'\ntype = 'share'\nmembers = 2", "more")
     scenario = load_scenario(extended, seed=1)

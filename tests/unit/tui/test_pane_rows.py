@@ -98,7 +98,7 @@ def test_preferred_width_of_a_column_fits_the_widest_value_up_to_max_width() -> 
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
 
-def test_narrow_table_drops_highest_ranked_columns_and_never_cuts_numbers() -> None:
+def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers() -> None:
     preferred = {"name": 20, "count": 9, "note": 10}
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 41)] == [
         ("name", 20), ("count", 9), ("note", 10),

@@ -212,7 +212,7 @@ async def test_canary_textual_loses_the_key_after_a_key_that_moves_focus() -> No
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_canary_key_passes_every_ancestor_before_its_action_runs() -> None:
+async def test_canary_key_event_reaches_every_ancestor_widget_before_the_action_runs() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()
@@ -298,7 +298,7 @@ async def test_canary_scroll_view_creates_its_scroll_bar_from_textuals_class() -
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_is_running_and_causes_no_relayout() -> None:
+async def test_scroll_bar_of_a_line_view_is_started_and_causes_no_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

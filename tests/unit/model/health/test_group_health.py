@@ -15,7 +15,7 @@ from tests.scripted import member
 from tests.unit.model.health.reads import T0, described, offsets, watch
 
 
-def test_lag_trend_and_drain_time_are_computed_from_all_reads() -> None:
+def test_lag_trend_and_time_until_zero_lag_are_computed_from_all_reads() -> None:
     health = health_of(watch([offsets((1000 + 30 * n, 2000 + 10 * n)) for n in range(7)]))
     assert health.trend == pytest.approx(-4.0)
     assert health.drain == pytest.approx(220.0)
@@ -75,7 +75,7 @@ def test_loss_of_records_is_predicted_from_the_retention_of_the_topic() -> None:
     )
 
 
-def test_holding_up_says_by_how_many_epochs_delaying_members_are_behind() -> None:
+def test_health_names_members_that_delay_a_rebalance_and_how_many_epochs_they_miss() -> None:
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
@@ -179,7 +179,7 @@ def test_long_read_history_is_bounded_and_keeps_the_oldest_sample() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_stores_only_one_period_per_minute_if_nothing_changes() -> None:
+def test_rebalance_log_of_an_unchanged_group_stores_one_entry_per_minute() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -227,13 +227,13 @@ def test_failed_read_of_offsets_counts_as_a_gap() -> None:
     assert health_of(seen).trend is None
 
 
-def test_drain_time_is_unknown_if_the_lag_of_a_partition_is_unknown() -> None:
+def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> None:
     health = health_of(watch([offsets((10 * n, 900), (5, None)) for n in range(6)]))
     assert health.trend == pytest.approx(-2.0)
     assert health.drain is None
 
 
-def test_pause_longer_than_gap_after_is_a_gap() -> None:
+def test_pause_between_reads_that_is_longer_than_gap_after_is_a_gap() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

@@ -31,7 +31,7 @@ def stuck(reads: int) -> list[Row]:
 
 
 @pytest.mark.parametrize(("empty", "status"), [(True, Status.STOP), (False, Status.STALL)])
-def test_share_group_without_progress_gets_status_stop_if_empty_else_stall(empty: bool, status: Status) -> None:
+def test_share_group_without_progress_gets_status_stop_if_empty_and_else_stall(empty: bool, status: Status) -> None:
     assert health_of(read_history(stuck(11), empty=empty)).kind is status
     early = health_of(read_history(stuck(10), empty=empty))
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
@@ -89,7 +89,7 @@ def test_unknown_lag_is_undecided_but_an_uninitialized_share_partition_is_ok() -
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
-def test_share_group_without_progress_is_stall_with_known_or_unknown_members() -> None:
+def test_share_group_without_progress_gets_status_stall_even_if_members_are_hidden() -> None:
     """The broker withholds the members from a user who may not describe their topics."""
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL

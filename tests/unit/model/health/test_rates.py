@@ -26,7 +26,7 @@ def test_fewer_than_three_samples_have_no_slope() -> None:
     assert slope([], []) is None
 
 
-def test_drain_time_is_none_without_a_clearly_falling_lag() -> None:
+def test_time_until_zero_lag_is_none_unless_the_lag_clearly_falls() -> None:
     assert drain(1000, Slope(-10.0, 0.5, 60)) == 100
     assert drain(0, None) == 0
     assert drain(1000, Slope(-10.0, 6.0, 60)) is None
@@ -64,7 +64,7 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_growth_uses_only_points_after_the_last_unknown_offset() -> None:
+def test_log_growth_is_computed_only_from_samples_after_the_last_unknown_offset() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None

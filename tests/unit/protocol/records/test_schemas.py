@@ -43,29 +43,29 @@ def schema(message: Message) -> dict[str, Any]:
     return read_schema(coordinator_jar("4.3.1"), message.name)
 
 
-def test_kgtui_has_a_table_for_each_record_schema_of_kafka() -> None:
+def test_kgtui_has_a_record_table_for_each_record_schema_of_kafka() -> None:
     assert {message.name for message in MESSAGES} == names_in("4.3.1")
     assert len(MESSAGES) == 44
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_version_of_a_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
+def test_each_version_of_a_record_table_has_the_fields_of_kafkas_schema(message: Message) -> None:
     check_versions(message, schema(message))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_table_supports_all_versions_of_kafkas_schema(message: Message) -> None:
+def test_each_record_table_supports_all_versions_of_kafkas_schema(message: Message) -> None:
     newest = schema(message)["validVersions"].rpartition("-")[2]
     assert (message.low, message.high) == (0, int(newest))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_table_field_is_in_at_least_one_version(message: Message) -> None:
+def test_each_field_of_a_record_table_is_in_at_least_one_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_each_table_has_the_record_type_of_kafkas_schema(kind: RecordSchema) -> None:
+def test_each_record_table_has_the_record_type_of_kafkas_schema(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
