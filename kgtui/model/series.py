@@ -217,6 +217,13 @@ class Series:
             self._owned[place] = owner
         return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
 
+    def last_progress(self) -> float | None:
+        """Return when the committed offsets were last observed to have moved forward, in seconds since the epoch.
+
+        The result is None if no sample shows progress.
+        """
+        return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
+
     def lag_trend(self, window: float = 60.0) -> float | None:
         """Return how fast the lag changed in the last `window` seconds, in records per second.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,9 @@ from kgtui.actions.results import DeletionStatus, Results
 from kgtui.config import StateFolder
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Fault, Outcome
-from kgtui.model.offsets import PartitionBounds
+from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.monitor import Monitor
+from kgtui.tui import text
 from kgtui.tui.dialogs.delete import DeleteDialog, DeleteResultDialog
 from kgtui.tui.dialogs.delete_table import DeleteTable
 from kgtui.tui.session import Session, Target
@@ -75,11 +78,15 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @asynccontextmanager
 async def dialog_on(
-    admin: ScriptedAdmin, folder: StateFolder, *groups: str, size: tuple[int, int] = (100, 30)
+    admin: ScriptedAdmin,
+    folder: StateFolder,
+    *groups: str,
+    size: tuple[int, int] = (100, 30),
+    monitor: Monitor | None = None,
 ) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
     """Run an app with the delete dialog for `groups`, and wait until the dialog has planned the deletion."""
     target = Target("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
-    session = Session(target, admin=admin, state_folder=folder)
+    session = Session(target, monitor=monitor, admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, groups)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DeleteDialog) and app.screen.plan is not None)
@@ -141,6 +148,18 @@ async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, f
         assert text_to_type(app) == "payments"
         assert app.focused is app.screen.query_one("#cancel")
         assert app.screen.query_one("#delete", Button).disabled
+
+
+async def test_the_delete_dialog_shows_when_the_group_was_last_seen_to_commit(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    admin.add("payments", "consumer", state="Empty", lag=5)
+    monitor, at = Monitor(admin), datetime(2026, 11, 23, 10, 0, tzinfo=UTC).timestamp()
+    for seconds, position in ((0, 1), (5, 3), (10, 3)):
+        offsets = GroupOffsets((CommittedOffset("t", 0, position),), bounds={("t", 0): PartitionBounds(0, 9)})
+        monitor.series.add("payments", at + seconds, 9 - position, 0, offsets=offsets)
+    async with dialog_on(admin, folder, "payments", size=(140, 40), monitor=monitor) as (app, _):
+        assert f"Last commit {text.date(at + 5)}" in screen_text(app)
 
 
 async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:

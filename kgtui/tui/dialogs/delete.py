@@ -35,7 +35,7 @@ from kgtui.tui.panes.base import to_content
 from kgtui.tui.panes.cells import ERROR, MUTED, OK, Cell, fit_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -59,8 +59,6 @@ class DeleteDialog(ModalScreen[Results | None]):
     Args:
         session: provides the admin that deletes the groups, and the state folder for backups and the audit log.
         groups: ids of the groups to delete.
-        last_commits: group id → time of the group's last commit, in seconds since the epoch. Groups whose last commit
-            is unknown are left out.
     """
 
     DEFAULT_CSS = """
@@ -116,9 +114,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             super().__init__()
             self.reason = reason
 
-    def __init__(
-        self, session: Session, groups: Sequence[str], *, last_commits: Mapping[str, float] | None = None
-    ) -> None:
+    def __init__(self, session: Session, groups: Sequence[str]) -> None:
         super().__init__()
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
@@ -126,7 +122,6 @@ class DeleteDialog(ModalScreen[Results | None]):
         """Whether the delete is running. If it is running and the user quits the app, the app first shows a warning."""
         self._session = session
         self._folder = session.state_folder
-        self._last_commits = last_commits
         self._challenge: Challenge | None = None
         self._finished_groups = 0
 
@@ -168,11 +163,19 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Failed("no cluster is open"))
             return
         try:
-            made = await plan(admin, self.groups, last_commits=self._last_commits)
+            made = await plan(admin, self.groups, last_commits=self._last_commits())
         except KgtuiError as error:
             self.post_message(self.Failed(str(error)))
         else:
             self.post_message(self.Planned(made))
+
+    def _last_commits(self) -> dict[str, float]:
+        """Return the observed time of the last commit by group id. Groups without an observed commit are left out."""
+        if self._session.monitor is None:
+            return {}
+        every = self._session.monitor.series
+        times = {group: one.last_progress() for group in self.groups if (one := every.get(group)) is not None}
+        return {group: at for group, at in times.items() if at is not None}
 
     @on(Planned)
     def _show_plan(self, message: Planned) -> None:

@@ -61,6 +61,17 @@ def test_write_and_read_rates_are_computed_between_consecutive_samples() -> None
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
+def test_last_progress_is_the_time_of_the_newest_sample_with_moved_offsets() -> None:
+    series = Series()
+    for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
+        series.add(at, None, 1, offsets=offsets(position, 100))
+        assert series.last_progress() == (10.0 if position == 30 else None)
+    series.add(15.0, None, 1, offsets=offsets(30, 100))
+    assert series.last_progress() == 10.0
+    series.add(20.0, None, 1, offsets=offsets(5, 100))
+    assert series.last_progress() == 10.0, "moving back is no progress"
+
+
 def test_reads_that_differ_from_the_previous_read_become_change_points() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
