@@ -99,7 +99,7 @@ async def test_deletion_with_an_unknown_result_is_checked_again_at_a_later_start
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_deletions_in_other_clusters_are_not_checked(killed: StateFolder) -> None:
+async def test_start_does_not_check_logged_deletions_in_other_clusters(killed: StateFolder) -> None:
     """A group that this cluster does not have may still exist in the cluster in which it was to be deleted."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
@@ -113,7 +113,7 @@ class OtherCluster(ScriptedAdmin):
         return replace(await super().cluster(), cluster_id="another")
 
 
-async def test_deletion_that_another_process_still_executes_is_not_checked(
+async def test_start_does_not_check_a_deletion_that_another_process_still_executes(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """The lock that the other process holds shows that its deletion is not finished."""
@@ -130,7 +130,9 @@ async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder
     assert not folder.path.exists()
 
 
-async def test_intent_line_has_command_process_time_cluster_and_loss(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_intent_in_the_audit_log_has_command_process_time_cluster_and_loss(
+    folder: StateFolder, admin: ScriptedAdmin
+) -> None:
     """The intent and the outcome of a deletion have the same id, and only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
@@ -146,7 +148,7 @@ async def test_intent_line_has_command_process_time_cluster_and_loss(folder: Sta
     assert stat.S_IMODE(folder.audit.stat().st_mode) == 0o600
 
 
-async def test_incomplete_line_in_the_audit_log_does_not_damage_the_next_line(
+async def test_incomplete_line_in_the_audit_log_leaves_the_next_line_readable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
     """A line that a crash cut off counts as one damaged line."""
@@ -159,7 +161,7 @@ async def test_incomplete_line_in_the_audit_log_does_not_damage_the_next_line(
     assert entries[0].outcome is not None
 
 
-def test_line_that_a_full_disk_cuts_off_is_removed_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_audit_log_line_that_a_full_disk_cuts_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier lines stay in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
@@ -182,7 +184,7 @@ def _append_many(log: Path, name: int) -> None:
         append_line(log, f"{name}:{number}:{'x' * 5000}".encode())
 
 
-def test_several_processes_append_lines_to_the_log_at_the_same_time(tmp_path: Path) -> None:
+def test_lines_that_several_processes_log_at_the_same_time_stay_intact(tmp_path: Path) -> None:
     """No line is lost or mixed with another line."""
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")

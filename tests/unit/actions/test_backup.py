@@ -61,7 +61,7 @@ def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
     return path
 
 
-def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
+def test_backup_contains_everything_that_the_broker_reported(folder: StateFolder) -> None:
     """The backup includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
     backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
@@ -79,7 +79,7 @@ def test_backup_has_everything_the_broker_reported(folder: StateFolder) -> None:
     assert backup.offsets == 2
 
 
-def test_backup_of_a_share_group_has_start_offsets(folder: StateFolder) -> None:
+def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> None:
     """The backup also has the lag, leader epochs, and the reason why there are no configs."""
     backup = read_backup(write_a_backup(folder, share()))
     assert backup.rows[0]["kind"] == "share"
@@ -123,7 +123,7 @@ def test_backup_of_any_group_id_gets_a_safe_file_name(folder: StateFolder, name:
     assert len(path.name) < 100
 
 
-def test_truncated_backup_is_recognized(folder: StateFolder) -> None:
+def test_truncated_backup_file_is_rejected_as_truncated(folder: StateFolder) -> None:
     """A backup counts as truncated if the end line is missing or a line is incomplete."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
@@ -148,7 +148,7 @@ def test_files_that_are_no_backups_are_reported_and_not_listed(folder: StateFold
     assert len(faults) == 3
 
 
-async def test_backup_and_intent_are_on_disk_before_the_request(
+async def test_backup_and_intent_are_on_disk_before_the_delete_request_is_sent(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the request is sent, the backup and the intent are on disk. The outcome is written later."""

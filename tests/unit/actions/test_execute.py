@@ -91,7 +91,7 @@ async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
 
 
 @pytest.mark.parametrize("kind", ["connect", "sr", ""])
-async def test_connect_registry_and_simple_groups_are_deleted(
+async def test_connect_schema_registry_and_simple_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
     """Connect, schema registry and simple groups are all deleted as classic groups."""
@@ -116,7 +116,9 @@ async def test_intent_and_backup_are_complete_before_the_request_is_sent(
     assert seen == ["g", None, True, True]
 
 
-async def test_group_that_became_active_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_of_a_group_that_became_active_since_the_plan_is_refused(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """No delete request is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -129,7 +131,7 @@ async def test_group_that_became_active_since_the_plan_is_refused(admin: Scripte
     assert list_backups(folder) == ([], [])
 
 
-async def test_group_that_becomes_active_during_the_backup_is_refused(
+async def test_deletion_of_a_group_that_becomes_active_during_its_backup_is_refused(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The second describe, which comes after the backup, shows that the group is active."""
@@ -140,7 +142,7 @@ async def test_group_that_becomes_active_during_the_backup_is_refused(
     assert sends(admin) == []
 
 
-async def test_broker_refuses_a_group_that_becomes_active_just_before_the_request(
+async def test_broker_refuses_to_delete_a_group_that_has_just_become_active(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
@@ -157,7 +159,9 @@ async def test_broker_refuses_a_group_that_becomes_active_just_before_the_reques
     assert entry.outcome["result"] == "refused"
 
 
-async def test_group_whose_type_changed_since_the_plan_is_refused(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_of_a_group_whose_type_changed_since_the_plan_is_refused(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Without this check, the broker would delete an Empty share group with the same id, which was not in the plan."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -170,7 +174,9 @@ async def test_group_whose_type_changed_since_the_plan_is_refused(admin: Scripte
     assert sends(admin) == []
 
 
-async def test_no_request_is_sent_for_a_group_that_no_longer_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_no_delete_request_is_sent_for_a_group_that_no_longer_exists(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Somebody else deleted the group after the plan was made. Its result is GONE, not DELETED."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -182,7 +188,7 @@ async def test_no_request_is_sent_for_a_group_that_no_longer_exists(admin: Scrip
     assert sends(admin) == []
 
 
-async def test_group_that_disappears_just_before_the_request_is_reported_as_gone(
+async def test_group_that_disappears_before_the_delete_request_is_reported_as_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with GROUP_ID_NOT_FOUND (69)."""
@@ -230,7 +236,7 @@ async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
     assert len(sends(admin)) == 1
 
 
-async def test_outcome_is_uncertain_if_the_response_is_lost_and_the_group_exists(
+async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker may still execute the request, so the backup is kept and no final outcome is logged."""
@@ -247,7 +253,7 @@ async def test_outcome_is_uncertain_if_the_response_is_lost_and_the_group_exists
     assert result.backup.exists()
 
 
-async def test_outcome_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """If calling `delete_groups` raises an error, it is not known whether the broker has received the request."""
     admin.add("g", state="Empty", lag=5)
 
@@ -258,7 +264,7 @@ async def test_outcome_is_uncertain_if_the_request_raises_an_error(admin: Script
     assert (await delete(admin, folder, "g")).by_group["g"].status is DeletionStatus.UNCERTAIN
 
 
-async def test_outcome_is_uncertain_if_a_closed_connection_cancels_the_request(
+async def test_deletion_is_uncertain_if_a_closed_connection_cancels_the_request(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The group still has exactly one result, and no final outcome is logged."""
@@ -273,7 +279,9 @@ async def test_outcome_is_uncertain_if_a_closed_connection_cancels_the_request(
     assert entry.outcome is None
 
 
-async def test_only_a_complete_list_proves_that_a_group_is_gone(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_only_a_complete_group_list_proves_that_a_group_was_deleted(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The state `Dead` from an old describe RPC does not prove that a group no longer exists.
 
     kgtui therefore lists all groups after the deletion. If the list lacks the groups of one broker, the deletion counts
@@ -322,7 +330,9 @@ async def test_refusal_by_the_broker_names_the_missing_acl_operation(admin: Scri
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_group_is_refused_if_its_offsets_can_no_longer_be_read(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_is_refused_if_the_offsets_can_no_longer_be_read(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The plan could read the offsets, but the later backup cannot, so no delete request is sent."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -332,7 +342,7 @@ async def test_group_is_refused_if_its_offsets_can_no_longer_be_read(admin: Scri
     assert sends(admin) == []
 
 
-async def test_every_group_is_refused_if_the_state_folder_cannot_be_written(
+async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """No delete request is sent, because no backup and no intent can be written."""
@@ -346,7 +356,7 @@ async def test_every_group_is_refused_if_the_state_folder_cannot_be_written(
 
 
 @pytest.mark.parametrize("step", ["write_backup", "write_intent"])
-async def test_group_is_refused_if_the_disk_is_full(
+async def test_deletion_is_refused_if_the_disk_is_full(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """No delete request is sent, and no incomplete backup is left behind."""
@@ -363,7 +373,7 @@ async def test_group_is_refused_if_the_disk_is_full(
     assert list_backups(folder) == ([], [])
 
 
-async def test_result_says_that_the_outcome_could_not_be_logged(
+async def test_result_of_a_deletion_says_that_its_outcome_could_not_be_logged(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is still DELETED, because the group was deleted."""
@@ -378,7 +388,9 @@ async def test_result_says_that_the_outcome_could_not_be_logged(
     assert "could not be logged" in result.reason
 
 
-async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deleting_many_groups_gives_exactly_one_result_per_group(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Most of the groups are deleted. One group is active, one deletion fails, and one group is already gone."""
     names = [f"g-{number:03}" for number in range(3 * BATCH)]
     for number, name in enumerate(names):
@@ -399,7 +411,9 @@ async def test_each_of_many_groups_has_one_result(admin: ScriptedAdmin, folder: 
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_slow_coordinator_delays_only_its_own_groups(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_slow_coordinator_delays_only_deletions_of_its_own_groups(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """Broker 1 deletes its group although broker 2 does not respond."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)

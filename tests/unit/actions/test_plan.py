@@ -16,7 +16,7 @@ from tests.scripted import ScriptedAdmin, member
 READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds"}
 
 
-async def test_plan_states_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
+async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
     """Partitions without a committed offset do not count as lost."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
@@ -43,7 +43,7 @@ async def test_plan_states_what_deleting_a_group_would_lose(admin: ScriptedAdmin
     ("type_", "gap"),
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
-async def test_plan_names_what_a_backup_of_the_group_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
+async def test_plan_says_what_a_backup_of_the_group_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
     """From the backup, a consumer or streams group can only be restored as a simple classic group.
 
     A restored share group has lost its delivery counts.
@@ -83,7 +83,7 @@ async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: Script
     ]
 
 
-async def test_group_that_an_old_broker_reports_as_dead_is_refused(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: ScriptedAdmin) -> None:
     """DescribeGroups before v6 reports `Dead` even for an active group of a newer type.
 
     The state `Dead` therefore does not prove that the group no longer exists.
@@ -93,7 +93,7 @@ async def test_group_that_an_old_broker_reports_as_dead_is_refused(admin: Script
     assert "cannot distinguish" in line.reason
 
 
-async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_group_whose_offsets_the_user_may_not_read(admin: ScriptedAdmin) -> None:
     """The group cannot be backed up, because the offsets of all partitions or of one partition cannot be read."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
@@ -105,7 +105,7 @@ async def test_group_with_forbidden_offsets_is_refused(admin: ScriptedAdmin) -> 
     ] * 2
 
 
-async def test_group_is_refused_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
+async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
     """A group whose offsets are unknown is not treated like a group without offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
@@ -164,7 +164,7 @@ async def test_groups_with_similar_ids_are_planned_separately(admin: ScriptedAdm
     assert [line.group for line in made.refused] == [pairs[1]]
 
 
-async def test_planning_raises_an_error_if_no_broker_answers(admin: ScriptedAdmin) -> None:
+async def test_planning_a_deletion_raises_an_error_if_no_broker_answers(admin: ScriptedAdmin) -> None:
     async def nothing(groups: object, *, timeout: float = 30.0) -> object:
         raise UnreachableError("no broker answers", (("b:1", "refused"),))
 

@@ -37,7 +37,9 @@ def take_sole_lock(path: Path) -> None:
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_state_folder_that_others_can_use_is_made_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
+def test_state_folder_that_other_users_can_access_is_made_private(
+    tmp_path: Path, write: Callable[[Path], object]
+) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o777)
@@ -74,7 +76,7 @@ def test_a_state_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: 
         private_folder(tmp_path)
 
 
-def test_remove_drafts_removes_incomplete_backups_only(tmp_path: Path) -> None:
+def test_function_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

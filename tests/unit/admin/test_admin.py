@@ -52,7 +52,7 @@ async def test_a_group_that_two_brokers_list_appears_once() -> None:
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_list_filters_are_sent_in_kafkas_spelling_and_also_applied_by_kgtui(honest: bool) -> None:
+async def test_state_and_type_filters_are_sent_to_brokers_and_also_applied_by_kgtui(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -203,7 +203,7 @@ async def test_a_broker_that_hangs_does_not_delay_reading_group_configs(monkeypa
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_group_configs_cause_different_faults() -> None:
+async def test_unsupported_and_forbidden_group_configs_are_reported_as_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])

@@ -80,7 +80,7 @@ async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_only_partitions_whose_leader_moved_are_requested_again() -> None:
+async def test_log_bounds_are_requested_again_only_for_partitions_whose_leader_moved() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -155,7 +155,7 @@ async def test_log_start_or_log_end_is_kept_if_the_other_one_has_an_error(failed
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_a_leader_that_does_not_answer_affects_only_its_partitions() -> None:
+async def test_a_leader_that_does_not_answer_affects_only_its_own_partitions() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -165,7 +165,7 @@ async def test_a_leader_that_does_not_answer_affects_only_its_partitions() -> No
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_is_dead() -> None:
+async def test_log_bounds_are_read_from_the_new_leader_after_a_crash_of_the_old_one() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
     alive = logs.answer

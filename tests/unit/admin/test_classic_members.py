@@ -176,7 +176,7 @@ def test_member_metadata_that_cannot_be_decoded_is_kept_as_bytes(protocol: str, 
 
 
 @given(protocol=st.sampled_from(["consumer", "connect", "sr", "x"]), metadata=st.binary(), assigned=st.binary())
-def test_a_classic_group_is_described_whatever_bytes_its_members_sent(
+def test_a_classic_group_is_described_even_if_its_members_sent_random_bytes(
     protocol: str, metadata: bytes, assigned: bytes
 ) -> None:
     damaged, _ = classic(protocol, (metadata, assigned), (b"", b""))

@@ -87,7 +87,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_members_whose_type_is_missing_or_unknown_have_no_protocol(
+def test_members_whose_type_is_missing_or_unknown_have_protocol_none(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
@@ -161,7 +161,7 @@ def test_authorized_operations_are_none_if_the_broker_did_not_send_them() -> Non
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_are_sorted_whatever_their_order_in_the_response(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_even_if_the_response_is_not(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names

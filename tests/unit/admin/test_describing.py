@@ -122,7 +122,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_out_of_date(
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_describing_a_deleted_group_causes_no_list_request() -> None:
+async def test_describing_a_deleted_group_sends_no_list_request() -> None:
     """Groups of console consumers are often deleted, and a list may contain 100,000 groups.
 
     The RPCs of all types answer that the group does not exist, so the list is not needed.
@@ -137,7 +137,7 @@ async def test_describing_a_deleted_group_causes_no_list_request() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_list_is_requested_for_a_deleted_group_only_without_a_cached_type(
+async def test_deleted_group_without_a_cached_type_is_looked_up_in_the_group_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The terminal UI still describes a group that its broker no longer lists, because the group may have moved.
@@ -158,7 +158,7 @@ async def test_list_is_requested_for_a_deleted_group_only_without_a_cached_type(
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_a_list_that_contains_no_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_group_list_that_contains_no_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
@@ -260,14 +260,14 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_group_states_that_an_old_broker_does_not_list_are_read_by_describing() -> None:
+async def test_states_that_an_old_broker_does_not_list_are_read_with_describegroups() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_lists_of_the_other_brokers_are_returned_if_one_broker_fails() -> None:
+async def test_group_lists_of_the_other_brokers_are_returned_if_one_broker_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (
@@ -289,7 +289,7 @@ states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", 
     wrong=st.dictionaries(st.text(max_size=4), kinds_of_groups, max_size=4),
     version=st.sampled_from([5, 6]),
 )
-async def test_groups_are_described_correctly_whatever_type_is_cached(
+async def test_groups_are_described_correctly_even_if_a_wrong_type_is_cached(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
     """An existing group is never described as Dead, missing or of another type.

@@ -86,7 +86,7 @@ async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[
     return set(delta.updated), set(delta.removed)
 
 
-async def test_a_poll_returns_new_changed_and_removed_groups() -> None:
+async def test_polling_a_group_list_returns_new_changed_and_removed_groups() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": STABLE, "c": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({"a", "b", "c"}, set())
@@ -99,7 +99,7 @@ async def test_a_poll_returns_new_changed_and_removed_groups() -> None:
     }
 
 
-async def test_an_unchanged_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unchanged_group_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The throttle time of the two responses differs, but the groups are the same."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -137,7 +137,7 @@ async def test_every_group_is_reported_again_if_the_list_groups_version_changes(
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_group_type_may_be_unknown_if_the_list_has_no_types() -> None:
+async def test_group_type_may_be_unknown_if_the_broker_lists_no_types() -> None:
     """ListGroups v4 returns no types, and this broker may have both classic groups and consumer groups.
 
     Therefore, the type of a group with the protocol type `consumer` is unknown. A Connect group is always classic.
@@ -148,7 +148,7 @@ async def test_group_type_may_be_unknown_if_the_list_has_no_types() -> None:
     assert {group: row.type for group, row in delta.updated.items()} == {"a": None, "c": "classic"}
 
 
-async def test_rows_with_long_group_ids_and_unknown_tagged_fields_are_decoded() -> None:
+async def test_list_groups_rows_with_long_ids_and_unknown_tagged_fields_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
     # The bytes encode two tagged fields: tag 7 with the value "news", and tag 900 with the value "!".
@@ -160,7 +160,7 @@ async def test_rows_with_long_group_ids_and_unknown_tagged_fields_are_decoded() 
     assert await poll_and_apply(feed, known) == (set(), {long})
 
 
-async def test_listing_feed_reports_the_new_coordinator_of_a_group_that_moved() -> None:
+async def test_polling_group_lists_reports_the_new_coordinator_of_a_moved_group() -> None:
     """The result is the same whether the old or the new broker is polled first."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
@@ -174,7 +174,7 @@ async def test_listing_feed_reports_the_new_coordinator_of_a_group_that_moved() 
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_a_failed_poll_raises_an_error_and_keeps_the_last_list() -> None:
+async def test_a_failed_poll_raises_an_error_and_keeps_the_last_group_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -202,7 +202,7 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_the_differences_of_every_poll_gives_the_current_list(
+async def test_applying_the_differences_of_every_poll_gives_the_current_group_list(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
     """The groups, and the version of ListGroups, may change in any way between two polls."""
@@ -229,7 +229,7 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 async def test_a_poll_returns_the_right_differences_for_groups_in_any_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
-    """Only a few of many groups change between two polls, so that most rows are skipped without being decoded."""
+    """Only a few of many groups change between two polls, so most rows are skipped without being decoded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_ROWS_PER_CHUNK", together)
         patch.setattr(listing, "_MISSES_TO_STOP", patience)

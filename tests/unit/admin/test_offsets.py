@@ -58,7 +58,7 @@ async def read(pool: FakePool, names: Sequence[str], timeout: float = 30) -> Any
     return await OffsetReader(pool).committed(1, names, Deadline(timeout), Lane.BULK)
 
 
-async def test_committed_offsets_are_sorted_and_offset_minus_one_becomes_none() -> None:
+async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_none() -> None:
     def answer(sent: Sent) -> Any:
         rows = [commit(2, 7, 3, "note"), commit(0, NONE, NONE, None), commit(1, NONE, NONE, None, error=29)]
         return {"Groups": [group("g", *rows, topic="b") | {"Topics": [
@@ -120,7 +120,7 @@ async def test_offsets_of_other_groups_are_read_if_one_group_times_out() -> None
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_a_group_that_times_out_leaves_time_for_the_next_group() -> None:
+async def test_a_group_whose_offsets_time_out_leaves_time_to_read_the_next_group() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -148,7 +148,7 @@ async def test_offsets_from_the_first_request_are_kept_if_the_next_request_fails
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_each_group_that_fails_has_a_fault_with_its_own_error_code() -> None:
+async def test_each_group_whose_offsets_cannot_be_read_has_its_own_error_code() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -183,7 +183,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_requests_with_one_group_each(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_each(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -191,7 +191,7 @@ async def test_old_brokers_get_few_concurrent_requests_with_one_group_each(versi
     assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
-async def test_a_lost_connection_affects_only_the_group_in_that_request() -> None:
+async def test_a_lost_connection_affects_only_the_group_in_the_lost_request() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
     assert batch.without_result(NAMES[:8]) == ["g003"]

@@ -64,13 +64,13 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_has_offsets_is_true_for_group_types_that_commit_offsets(
+def test_function_has_offsets_returns_true_for_group_types_that_commit_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
 
 
-async def test_offsets_of_each_group_are_read_with_the_call_for_its_type() -> None:
+async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     admin.add("s", "share", lag=7)
@@ -121,7 +121,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_fault_belongs_to_its_group_and_to_the_step_that_failed() -> None:
+async def test_each_fault_names_its_group_and_the_step_that_failed() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -195,7 +195,8 @@ async def test_option_committed_ends_reads_only_partitions_with_a_committed_offs
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_failed_call_becomes_a_fault_only_if_the_calls_are_separate(separately: bool) -> None:
+async def test_error_in_read_groups_is_raised_or_returned_as_a_fault(separately: bool) -> None:
+    """With `separately=True`, a failed call becomes a fault, and the results of the other calls are returned."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(

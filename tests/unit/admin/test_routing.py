@@ -94,7 +94,7 @@ async def test_requests_are_sent_to_the_coordinators_in_batches_of_groups() -> N
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_a_group_id_that_is_given_twice_is_requested_once() -> None:
+async def test_a_group_id_that_is_passed_twice_is_requested_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
@@ -123,7 +123,7 @@ async def test_a_coordinator_that_loads_its_groups_is_asked_again_without_a_look
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_a_coordinator_that_loads_its_groups_until_the_deadline_causes_a_fault() -> None:
+async def test_group_whose_coordinator_is_loading_until_the_deadline_has_a_fault() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=0.05)
     (fault,) = answer.faults
@@ -178,7 +178,7 @@ async def test_a_final_error_is_a_fault_of_every_group_in_the_batch(error: Kgtui
     assert len(script.sent) == 2
 
 
-async def test_results_that_arrive_before_a_batch_fails_are_kept() -> None:
+async def test_results_that_arrived_before_a_batch_of_groups_failed_are_kept() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 
@@ -190,7 +190,7 @@ async def test_results_that_arrive_before_a_batch_fails_are_kept() -> None:
     ]
 
 
-async def test_a_group_that_is_missing_in_the_response_gets_a_fault() -> None:
+async def test_a_group_that_the_response_does_not_contain_gets_a_fault() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
@@ -205,7 +205,7 @@ async def test_a_group_whose_coordinator_is_not_available_gets_a_fault() -> None
     assert script.times("b") == 0
 
 
-async def test_router_raises_an_error_only_if_every_request_failed() -> None:
+async def test_sending_requests_to_coordinators_raises_an_error_only_if_all_failed() -> None:
     gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
     with pytest.raises(UnreachableError):
         await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
@@ -225,16 +225,14 @@ async def test_router_raises_an_error_only_if_every_request_failed() -> None:
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_a_write_is_repeated_after_an_error_only_if_no_connection_was_opened(
-    error: KgtuiError, times: int
-) -> None:
+async def test_a_write_request_is_repeated_only_if_no_connection_was_opened(error: KgtuiError, times: int) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_a_write_is_repeated_while_the_group_moves_or_is_loaded() -> None:
+async def test_a_write_request_is_repeated_while_the_group_moves_or_is_loaded() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)

@@ -68,7 +68,7 @@ class Runners:
         raise AssertionError
 
 
-async def test_first_success_starts_the_next_function_if_one_fails_or_takes_too_long() -> None:
+async def test_next_function_is_started_if_one_fails_or_takes_too_long() -> None:
     """The first function fails. The second one hangs, so the third one is started after the time `head_start`."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
@@ -76,14 +76,14 @@ async def test_first_success_starts_the_next_function_if_one_fails_or_takes_too_
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_starts_all_functions_at_once_without_a_head_start() -> None:
+async def test_all_functions_are_started_at_once_if_the_head_start_is_zero() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_all_failed_error_lists_the_errors_in_the_order_of_the_functions() -> None:
+async def test_if_all_functions_fail_their_errors_are_listed_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -93,14 +93,14 @@ async def test_all_failed_error_lists_the_errors_in_the_order_of_the_functions()
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
+async def test_error_of_an_unexpected_type_in_a_function_is_raised_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_first_success_passes_later_results_to_the_function_discard() -> None:
+async def test_results_after_the_first_one_are_passed_to_the_callback_discard() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -108,7 +108,7 @@ async def test_first_success_passes_later_results_to_the_function_discard() -> N
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> None:
+async def test_cancelling_the_call_of_first_success_cancels_its_running_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))
@@ -120,7 +120,7 @@ async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> 
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
+async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -71,8 +71,8 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
     assert caught.value.exit_code == 3
 
 
-async def test_unreachable_error_lists_attempts_still_pending_at_the_deadline() -> None:
-    """A pending attempt continues after the deadline, so that a later call succeeds."""
+async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline() -> None:
+    """A pending attempt continues after the deadline, so a later call succeeds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -89,7 +89,7 @@ async def test_unreachable_error_lists_attempts_still_pending_at_the_deadline() 
             assert hole.connections == 1
 
 
-async def test_concurrent_metadata_calls_share_one_connection_and_one_request() -> None:
+async def test_concurrent_calls_of_metadata_share_one_connection_and_one_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
@@ -150,7 +150,7 @@ async def test_a_moved_broker_is_called_at_its_new_address() -> None:
         await fake.until(lambda: fake[1].open_connections == 1)
 
 
-async def test_calling_a_broker_that_the_metadata_lacks_refreshes_the_metadata() -> None:
+async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metadata() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
         await pool.metadata(timeout=5)
@@ -159,7 +159,7 @@ async def test_calling_a_broker_that_the_metadata_lacks_refreshes_the_metadata()
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
 
 
-async def test_metadata_has_the_features_with_the_highest_epoch() -> None:
+async def test_of_two_feature_lists_the_one_with_the_higher_epoch_is_used() -> None:
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
@@ -190,7 +190,7 @@ async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting()
             await pool.metadata(timeout=5)
 
 
-async def test_a_damaged_api_versions_response_is_reported_as_not_kafka() -> None:
+async def test_error_for_a_damaged_api_versions_response_says_it_is_not_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

@@ -23,13 +23,13 @@ SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required userna
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": PLAIN}
 
 
-def test_without_properties_there_is_no_tls_and_no_login() -> None:
+def test_without_client_properties_there_is_no_tls_and_no_login() -> None:
     assert from_properties({}) == PLAINTEXT == ClientSettings("PLAINTEXT", None, "", Secret(""), None)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
-def test_the_login_is_read_from_properties(protocol: str, mechanism: str) -> None:
+def test_the_login_is_read_from_the_client_properties(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
     settings = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
     assert (settings.protocol, settings.mechanism, settings.username) == (protocol.upper(), mechanism, "alice")
@@ -37,7 +37,7 @@ def test_the_login_is_read_from_properties(protocol: str, mechanism: str) -> Non
     assert settings.tls == (Tls() if settings.protocol == "SASL_SSL" else None)
 
 
-def test_timeouts_and_client_id_are_read_from_properties() -> None:
+def test_timeouts_and_client_id_are_read_from_the_client_properties() -> None:
     settings = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
     assert (settings.client_id, settings.request_timeout, settings.api_timeout) == ("ops", 1.5, 60.0)
     for text in ("0", "-1", "1.5", "soon", "٣"):
@@ -55,7 +55,7 @@ def test_timeouts_and_client_id_are_read_from_properties() -> None:
         ({"reconnect.backoff.ms": "0", "client.id": " "}, (0.0, 0.0)),
     ],
 )
-def test_properties_set_the_pauses_between_attempts_to_connect(
+def test_client_properties_set_the_pauses_between_attempts_to_connect(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
     """As in Kafka's clients, the pauses do not grow if only `reconnect.backoff.ms` is set."""
@@ -129,7 +129,9 @@ def test_properties_set_the_pauses_between_attempts_to_connect(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_the_error_names_the_property_that_is_unsupported_or_invalid(properties: dict[str, str], says: str) -> None:
+def test_the_error_names_the_client_property_that_is_unsupported_or_invalid(
+    properties: dict[str, str], says: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
@@ -276,7 +278,7 @@ def test_tls_contexts_are_built_from_pem_files_and_from_pem_text(pem: Path) -> N
         assert context.minimum_version is lowest
 
 
-def test_the_certificates_of_the_system_are_trusted_by_default() -> None:
+def test_the_ca_certificates_of_the_system_are_trusted_by_default() -> None:
     system = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     system.load_default_certs()
     assert Tls().context("x").cert_store_stats() == system.cert_store_stats()

@@ -147,7 +147,7 @@ async def test_the_error_says_what_listens_on_the_port_instead_of_kafka(
         assert await reason(address, settings) == f"{address} {says}"
 
 
-async def test_the_error_for_a_refused_connection_says_that_nothing_listens() -> None:
+async def test_the_error_for_a_refused_connection_says_that_nothing_listens_there() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -201,7 +201,7 @@ def tls_server(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_the_error_says_that_the_certificate_is_for_another_host(
+async def test_the_error_says_that_the_broker_certificate_is_for_another_host(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate)))
@@ -214,7 +214,7 @@ async def test_the_error_says_that_the_certificate_is_for_another_host(
             assert (await pool.metadata(timeout=10)).cluster_id == "fake"
 
 
-async def test_the_error_says_that_the_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
+async def test_the_error_says_that_the_broker_certificate_is_not_trusted(tls_server: ssl.SSLContext) -> None:
     async with cluster(1, tls=tls_server) as fake:
         message = await reason(fake[1].address, ClientSettings("SSL", tls=Tls(verify_hostname=False)))
         assert message.startswith(f"the certificate of {fake[1].address} is not trusted (")
@@ -225,7 +225,7 @@ async def test_the_error_says_that_the_certificate_is_not_trusted(tls_server: ss
 
 
 @pytest.mark.parametrize(("days", "says"), [((-9, -2), "has expired: renew the"), ((2, 9), "is not valid yet: check")])
-async def test_the_error_says_that_the_certificate_is_not_valid_now(
+async def test_the_error_says_that_the_broker_certificate_is_expired_or_not_yet_valid(
     tmp_path: Path, days: tuple[int, int], says: str
 ) -> None:
     file = tmp_path / "server.pem"
@@ -260,7 +260,9 @@ async def test_the_error_says_that_the_client_certificate_was_rejected(tmp_path:
     assert "it may not accept the certificate in ssl.keystore.*; check that this certificate has not expired" in message
 
 
-async def test_a_key_store_that_disappears_later_raises_connect_error(tmp_path: Path, certificate: Path) -> None:
+async def test_connecting_raises_connect_error_if_the_key_store_has_disappeared(
+    tmp_path: Path, certificate: Path
+) -> None:
     """Requests to other brokers go on, because only the connection to one broker fails."""
     missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
     link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
@@ -297,7 +299,7 @@ def many_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_the_next_ip_address_is_tried_if_the_first_does_not_respond(
+async def test_the_next_ip_address_is_tried_if_the_first_one_does_not_respond(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
     """The host name has two IP addresses. The certificate is checked for the host name, not for the IP address."""

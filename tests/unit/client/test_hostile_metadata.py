@@ -42,14 +42,14 @@ def advertise(fake: FakeCluster, host: str, port: int) -> None:
 
 
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
-    """List all groups. Return the group ids, and `(broker, name, message)` of each broker error."""
+    """List all groups. Return their ids, and `(node id, error name, message)` for each broker that failed."""
     async with Pool([fake[1].address], options=QUICK) as pool:
         answer = await KafkaGroupAdmin(pool).list_groups(timeout=5)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]
 
 
 @pytest.mark.parametrize("host", INVALID_HOSTS)
-async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_host(host: str) -> None:
+async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_host(host: str) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, 9092)
         groups, faults = await listed(fake)
@@ -59,7 +59,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_host(hos
 
 @pytest.mark.parametrize("port", [-(2**31), -1, 0, 65536, 2**31 - 1])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_port(host: str, port: int) -> None:
+async def test_groups_of_other_brokers_are_listed_if_one_broker_has_an_invalid_port(host: str, port: int) -> None:
     async with cluster(3) as fake:
         advertise(fake, host, port)
         groups, faults = await listed(fake)
@@ -73,7 +73,7 @@ async def test_groups_of_other_brokers_are_listed_if_one_has_an_invalid_port(hos
 @given(host=hosts, port=int32s, rack=st.none() | st.text(max_size=50), node=int32s, controller=int32s,
        cluster_id=st.none() | st.text(max_size=50))  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_groups_of_other_brokers_are_listed_if_one_has_random_metadata(
+async def test_groups_of_other_brokers_are_listed_if_one_broker_has_random_metadata(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
     """A damaged or malicious broker may send metadata with any text and any integer."""

@@ -74,7 +74,7 @@ def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(store
         ("text.p12", PASSWORD, "this is not a PKCS#12 store"),
     ],
 )
-def test_the_error_says_why_a_store_cannot_be_read(
+def test_the_error_says_why_a_key_or_trust_store_cannot_be_read(
     stores: Path, properties_of: type, file: str, password: str, says: str
 ) -> None:
     kind = "keystore" if properties_of is key_store else "truststore"

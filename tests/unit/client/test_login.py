@@ -119,7 +119,7 @@ async def test_the_login_is_repeated_before_the_session_ends(monkeypatch: pytest
     assert not raw.closed
 
 
-async def test_requests_wait_while_the_login_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_requests_wait_while_the_login_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker rejects other requests between the two requests of a login."""
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
@@ -148,7 +148,7 @@ async def test_the_connection_is_closed_with_a_reason_if_a_repeated_login_is_ref
     assert raw.closed
 
 
-async def test_a_failed_token_refresh_keeps_the_connection_until_the_session_ends(
+async def test_connection_with_a_failed_token_refresh_is_kept_until_the_session_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})
@@ -183,6 +183,6 @@ async def test_closing_a_connection_cancels_a_repeated_login_in_progress(monkeyp
         await waiting
 
 
-async def test_settings_show_no_secret_of_a_token_login() -> None:
+async def test_printed_settings_contain_no_secret_of_a_token_login() -> None:
     oauth = OAuth(url="https://idp/token", client_id="kgtui", client_secret=Secret("hunter2"))
     assert "hunter2" not in repr(ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=oauth))

@@ -43,7 +43,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_find_coordinators_sends_no_request_for_known_coordinators() -> None:
+async def test_no_request_is_sent_for_coordinators_that_are_already_known() -> None:
     """The caller has stored these coordinators with `learn_coordinators`."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
@@ -64,7 +64,7 @@ async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
         ]
 
 
-async def test_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
+async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
     """The lookup is repeated while the coordinator moves or loads its groups, but not after an authorization error."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
@@ -85,7 +85,7 @@ async def test_coordinator_lookup_is_repeated_only_after_retriable_errors() -> N
         ]
 
 
-async def test_a_group_without_a_coordinator_at_the_deadline_has_an_error() -> None:
+async def test_a_group_whose_coordinator_is_not_found_in_time_has_an_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 1000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=0.1)
@@ -104,7 +104,7 @@ async def test_a_coordinator_lookup_asks_another_broker_if_one_is_silent() -> No
             assert found.nodes == {f"g{number}": 1}
 
 
-async def test_coordinator_lookup_has_an_error_per_group_if_no_broker_responds() -> None:
+async def test_a_coordinator_lookup_without_response_returns_an_error_per_group() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         fake[1].on[FIND_COORDINATOR.key] = always(None)
@@ -124,7 +124,7 @@ async def test_lookups_raise_unreachable_error_if_no_broker_was_ever_reached() -
             await pool.find_leaders(["topic"], timeout=5)
 
 
-async def test_the_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
+async def test_the_broker_error_rebootstrap_required_clears_the_coordinator_cache() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators(["other-group"], 1)
         fake.group_codes = {"group": [129]}
@@ -151,7 +151,7 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_leader_failed_removes_topics_from_the_cache_less_and_less_often() -> None:
+async def test_topics_of_a_failed_leader_are_looked_up_again_less_and_less_often() -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
     After a removal, further failures of the broker have no effect during a pause, which grows from time to time.
@@ -187,7 +187,7 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         assert leaders.errors == {}
 
 
-async def test_find_leaders_sends_no_request_that_could_create_a_topic() -> None:
+async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
     """Metadata before v4 creates missing topics if the broker is configured to do so."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_decoded_response_the_broker_the_version_and_the_duration() -> None:
+async def test_a_call_returns_the_decoded_response_its_broker_version_and_duration() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -90,7 +90,7 @@ async def test_an_unsupported_api_versions_request_is_repeated_in_an_older_versi
         assert [request.version for request in fake[1].requests(API_VERSIONS.key)] == [0, 2]
 
 
-async def test_features_in_the_metadata_are_none_if_no_broker_reports_features() -> None:
+async def test_features_of_the_cluster_are_none_if_no_broker_reports_features() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[API_VERSIONS.key] = lambda request: {
             **_answer(fake[1].api_versions(request)),
@@ -267,7 +267,7 @@ async def test_a_delete_request_is_not_repeated_after_a_lost_connection() -> Non
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
+async def test_calls_to_a_broker_fail_at_once_during_the_pause_after_a_failure() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=5)
@@ -286,7 +286,7 @@ async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
             assert link.connections == 0, "no attempt is allowed during the backoff"
 
 
-async def test_calls_wait_only_briefly_for_a_second_connection_attempt() -> None:
+async def test_calls_after_a_failure_wait_only_briefly_for_the_next_connection() -> None:
     """After a failure, calls fail soon while the next connection attempt hangs.
 
     Once this attempt succeeds, calls succeed too.
@@ -326,7 +326,7 @@ async def test_calls_to_a_restarted_broker_succeed_again() -> None:
         assert await call_until_answered(pool)
 
 
-async def test_the_next_request_is_sent_after_the_throttle_time() -> None:
+async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 150})
@@ -341,7 +341,7 @@ async def test_the_next_request_is_sent_after_the_throttle_time() -> None:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
 
-async def test_only_long_responses_are_decoded_in_a_thread() -> None:
+async def test_only_long_responses_are_decoded_in_another_thread() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def where(version: int, body: bytes) -> tuple[bool, int]:
@@ -366,7 +366,7 @@ async def test_a_damaged_response_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_cut_within_a_response_raises_disconnected_error() -> None:
+async def test_a_connection_that_ends_within_a_response_raises_disconnected_error() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -404,7 +404,7 @@ async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> Non
             await pool.metadata(timeout=5, refresh=True)
 
 
-async def test_closing_the_pool_during_the_bootstrap_fails_the_waiting_call() -> None:
+async def test_closing_the_pool_before_it_is_connected_fails_the_waiting_call() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))

@@ -51,7 +51,7 @@ async def failure(properties: dict[str, str]) -> str:
     return str(caught.value)
 
 
-async def test_client_credentials_and_scope_are_sent_to_the_token_endpoint(endpoint: TokenServer) -> None:
+async def test_client_credentials_and_scope_are_sent_to_the_oauth_token_endpoint(endpoint: TokenServer) -> None:
     token = await source(endpoint.properties(**{"sasl.oauthbearer.scope": "kafka read"})).get()
     assert claims_of(token.text.reveal())["sub"] == "team"
     assert token.expires == pytest.approx(time.time() + 3600, abs=60)
@@ -60,7 +60,7 @@ async def test_client_credentials_and_scope_are_sent_to_the_token_endpoint(endpo
     assert form == {"grant_type": ["client_credentials"], "scope": ["kafka read"]}
 
 
-async def test_options_of_sasl_jaas_config_are_used_without_the_newer_properties(endpoint: TokenServer) -> None:
+async def test_oauth_options_of_sasl_jaas_config_are_used_if_newer_properties_are_unset(endpoint: TokenServer) -> None:
     """Kafka before 4.1 has the credentials only there (KIP-768)."""
     properties = endpoint.properties(**{"sasl.oauthbearer.header.urlencode": "true"})
     for name in ("id", "secret"):
@@ -92,7 +92,7 @@ async def test_tls_options_of_sasl_jaas_config_are_used_for_the_token_endpoint(
     assert len(endpoint.received) == 1
 
 
-async def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
+async def test_an_oauth_token_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "my token"
     file.write_text(unsigned_token(sub="team") + "\n")
     properties = {
@@ -133,7 +133,7 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
     ],
 )
-def test_the_error_names_the_property_of_oauthbearer_that_is_wrong(more: dict[str, str], says: str) -> None:
+def test_the_error_names_the_oauthbearer_property_that_is_wrong(more: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(TokenServer("http://localhost:1/token").properties(**more))
     assert says in str(caught.value)
@@ -177,7 +177,7 @@ async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint
     assert "did not answer within 0.1 s: check the URL, network and firewall" in await failure(silent)
 
 
-async def test_expired_and_future_tokens_are_reported_with_the_difference_of_the_clocks(endpoint: TokenServer) -> None:
+async def test_error_for_an_expired_or_future_token_gives_the_clock_difference(endpoint: TokenServer) -> None:
     now = int(time.time())
     endpoint.claims["exp"] = now - 60
     assert "expired at 20" in (message := await failure(endpoint.properties()))
@@ -189,7 +189,9 @@ async def test_expired_and_future_tokens_are_reported_with_the_difference_of_the
     assert "the clock of this machine differs from that of the token endpoint by 6" in message
 
 
-async def test_a_token_is_refreshed_before_it_expires(endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_oauth_token_is_refreshed_before_it_expires(
+    endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = time.time()
     clock = [now]
     monkeypatch.setattr(time, "time", lambda: clock[0])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request
 
 
-def test_create_conn_of_aiokafka_accepts_the_arguments_of_kgtui() -> None:
+def test_aiokafkas_create_conn_accepts_the_arguments_that_kgtui_passes() -> None:
     arguments = {
         "client_id",
         "request_timeout_ms",
@@ -47,7 +47,7 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_of_kgtui() -> None:
         assert callable(getattr(conn.AIOKafkaConnection, authenticator))
 
 
-async def test_aiokafka_uses_only_the_documented_attributes_of_a_request() -> None:
+async def test_aiokafka_reads_only_those_request_attributes_that_kgtui_documents() -> None:
     """The docstring of `kgtui.client.transport` lists these attributes. Another aiokafka version might use more."""
     used: list[str] = []
 
@@ -231,14 +231,14 @@ async def test_the_repr_of_the_password_passed_to_aiokafka_is_masked(monkeypatch
     )
 
 
-def test_aiokafka_still_has_the_code_that_limited_protocol_relies_on() -> None:
+def test_aiokafka_still_has_the_code_that_the_response_size_limit_needs() -> None:
     """`LimitedProtocol` replaces `AIOKafkaProtocol` by its name, and aiokafka reads responses with `readexactly`."""
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
 
 
 @pytest.mark.parametrize("announced", [2**31 - 1, 100_000_001, -(2**31)])
-async def test_a_response_that_announces_a_size_above_the_limit_is_not_read(announced: int) -> None:
+async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: int) -> None:
     received = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -263,7 +263,7 @@ async def test_a_response_that_announces_a_size_above_the_limit_is_not_read(anno
     assert received < 10_000_000
 
 
-async def test_receive_message_max_bytes_sets_the_maximum_response_size() -> None:
+async def test_property_receive_message_max_bytes_limits_the_size_of_a_response() -> None:
     settings = from_properties({"receive.message.max.bytes": "1000"})
     assert settings.warnings == ()
     async with cluster(1) as fake, Pool(fake.seeds, settings) as pool:

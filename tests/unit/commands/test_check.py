@@ -89,7 +89,7 @@ def objects(ran: Completed) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in json.loads(ran.out)["groups"]}
 
 
-def test_unhealthy_groups_are_printed_and_fail_the_check(run: Callable[..., Completed]) -> None:
+def test_check_prints_unhealthy_groups_and_fails(run: Callable[..., Completed]) -> None:
     ran = run("check")
     assert (ran.code, ran.err) == (1, "")
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
@@ -100,7 +100,7 @@ def test_unhealthy_groups_are_printed_and_fail_the_check(run: Callable[..., Comp
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
+def test_check_with_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
@@ -126,7 +126,7 @@ def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_retention_that_cannot_be_read_is_reported_without_failing_the_check(
+def test_check_reports_unreadable_retention_times_but_does_not_fail(
     admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
@@ -162,7 +162,7 @@ def test_exit_code_of_check_depends_on_verdicts_options_and_filter(
     assert run(*words).code == code
 
 
-def test_groups_are_read_at_every_interval_and_at_the_end_of_the_watch(
+def test_check_reads_groups_at_every_interval_and_at_the_end_of_the_watch(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -171,18 +171,20 @@ def test_groups_are_read_at_every_interval_and_at_the_end_of_the_watch(
     assert asked == [("fine",)] * 4
 
 
-def test_read_interval_with_a_fraction_causes_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
+def test_fractional_read_interval_causes_no_extra_read_at_the_end(
+    run: Callable[..., Completed], script: Script
+) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
 
-def test_only_groups_that_match_the_filter_are_watched(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_check_watches_only_groups_that_match_the_filter(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
 
 
-def test_filter_terms_about_the_verdict_are_applied_after_the_watch(run: Callable[..., Completed]) -> None:
+def test_check_applies_filter_terms_about_verdicts_after_the_watch(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -192,7 +194,7 @@ def test_check_sorts_groups_by_the_lag_of_the_last_read(run: Callable[..., Compl
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
-def test_short_watch_says_that_its_verdicts_are_not_final(run: Callable[..., Completed]) -> None:
+def test_check_says_that_verdicts_of_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -244,7 +246,7 @@ def test_csv_of_check_has_one_row_per_group(run: Callable[..., Completed]) -> No
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
-def test_csv_columns_and_json_keys_have_the_documented_names_and_order(run: Callable[..., Completed]) -> None:
+def test_csv_columns_and_json_keys_of_check_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason"
@@ -266,7 +268,9 @@ def test_result_of_check_is_partial_if_a_broker_does_not_respond(
     assert "partial result: 2 of 3 brokers answered" in ran.err
 
 
-def test_group_that_cannot_be_read_has_no_verdict(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_check_gives_no_verdict_for_a_group_that_cannot_be_read(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken["fine"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="fine")
     ran = run("check", "fine,queue")
     assert (ran.code, verdicts(ran)) == (1, {"fine": "x"})
@@ -277,7 +281,7 @@ def test_group_that_cannot_be_read_has_no_verdict(run: Callable[..., Completed],
     assert made["coverage"]["groups"] == [1, 2]
 
 
-def test_group_whose_lag_is_unknown_makes_the_check_fail(
+def test_check_fails_if_the_lag_of_a_group_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     """The user may not describe the topic, so the lag and therefore the verdict on the group are unknown."""
@@ -291,7 +295,7 @@ def test_group_whose_lag_is_unknown_makes_the_check_fail(
     assert "the lag of some partitions is unknown: forbidden" in ran.err
 
 
-def test_failed_read_does_not_fail_the_check_but_resets_the_lag_trend(
+def test_failed_read_of_a_group_restarts_its_lag_trend_without_failing_the_check(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
@@ -339,7 +343,7 @@ def test_earlier_error_of_a_group_is_not_reported_after_its_deletion(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_no_second_read_starts_while_a_slow_read_is_running(
+def test_check_starts_no_second_read_while_a_slow_read_is_running(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     gate = asyncio.Event()
@@ -358,7 +362,7 @@ def test_no_second_read_starts_while_a_slow_read_is_running(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_rebalances_and_members_with_an_old_epoch_are_reported(
+def test_check_reports_rebalances_and_members_with_an_old_epoch(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -388,7 +392,7 @@ def test_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_terminal_shows_the_watch_duration_and_the_number_of_groups_per_verdict(
+def test_check_on_a_terminal_shows_duration_and_number_of_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -420,7 +424,7 @@ def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_clock_sleeping_until_a_past_time_returns_at_once() -> None:
+async def test_sleeping_until_a_time_in_the_past_returns_at_once() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

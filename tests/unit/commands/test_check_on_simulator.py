@@ -71,7 +71,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_a_group_whose_offsets_are_hidden_is_not_reported_as_ok(
+async def test_check_does_not_call_a_group_ok_if_its_offsets_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -101,7 +101,7 @@ CAUSES = {
 }
 
 
-async def test_verdicts_match_the_simulated_behavior_of_each_group(
+async def test_check_gives_each_simulated_group_the_verdict_for_its_behavior(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = await checked(company, capfd)
@@ -126,7 +126,7 @@ async def test_verdicts_match_the_simulated_behavior_of_each_group(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_short_watch_says_that_its_verdicts_are_not_final(
+async def test_check_says_that_verdicts_of_a_short_watch_of_a_cluster_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
@@ -235,7 +235,7 @@ async def kgtui(*words: str) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_exit_code_of_the_kgtui_process_depends_on_the_verdict() -> None:
+async def test_exit_code_of_the_kgtui_check_process_depends_on_the_verdicts() -> None:
     async with accelerated_cluster() as cluster:
         watch = (
             "--bootstrap-server",

@@ -92,7 +92,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_end_of_the_recording_is_checked_unless_option_at_is_given(check: Callable[..., Completed]) -> None:
+def test_check_uses_the_end_of_the_recording_unless_option_at_is_given(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -100,13 +100,15 @@ def test_end_of_the_recording_is_checked_unless_option_at_is_given(check: Callab
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_verdict_for_a_time_is_computed_from_the_polls_before_that_time(check: Callable[..., Completed]) -> None:
+def test_verdict_at_a_recorded_time_is_computed_from_the_polls_before_that_time(
+    check: Callable[..., Completed],
+) -> None:
     """`--at` selects the time. The recording has several keyframes, and some of its files are compacted."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_check_of_a_short_period_says_that_its_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
+def test_check_of_a_short_recorded_period_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
@@ -134,7 +136,7 @@ def test_check_of_a_recording_has_the_same_exit_codes_as_check_of_a_cluster(
     assert check(*words).code == code
 
 
-def test_json_has_the_end_and_length_of_the_period_and_the_poll_interval(check: Callable[..., Completed]) -> None:
+def test_json_of_check_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -154,7 +156,7 @@ def test_check_reports_that_the_recording_covers_only_a_part_of_the_period(check
     assert (ran.code, ran.err) == (0, "kgtui: of the 1 h before this time, only 5 min were recorded\n")
 
 
-def test_time_until_records_expire_is_computed_from_the_recorded_retention(
+def test_check_predicts_expiry_of_records_from_the_recorded_retention_time(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
@@ -184,7 +186,9 @@ def test_lag_trend_is_computed_only_from_the_polls_after_a_gap(tmp_path: Path, c
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_missing_response_of_a_broker_makes_the_result_partial(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_check_is_partial_if_a_recorded_poll_lacks_the_response_of_a_broker(
+    tmp_path: Path, check: Callable[..., Completed]
+) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
     recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):
@@ -197,7 +201,7 @@ def test_missing_response_of_a_broker_makes_the_result_partial(tmp_path: Path, c
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_deleted_group_is_found_only_at_a_time_before_its_deletion(
+def test_check_finds_a_deleted_group_only_at_a_time_before_its_deletion(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     recording = RecordingBuilder(tmp_path / "gone")

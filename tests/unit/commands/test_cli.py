@@ -64,7 +64,7 @@ def test_ls_without_filter_imports_neither_terminal_ui_nor_filter_language() -> 
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_connecting_imports_only_the_connection_module_of_aiokafka() -> None:
+def test_connecting_to_a_cluster_imports_only_the_connection_module_of_aiokafka() -> None:
     """Importing the consumer and the producer of aiokafka takes longer than importing the modules that kgtui needs."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
@@ -212,7 +212,7 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(
     assert capsys.readouterr() == ("", "")
 
 
-def test_command_whose_output_pipe_is_closed_exits_with_141_without_a_message() -> None:
+def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
     """`kgtui … | head` prints no message and no traceback, and exits with the code of a program killed by SIGPIPE."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -222,7 +222,7 @@ def test_command_whose_output_pipe_is_closed_exits_with_141_without_a_message() 
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ascii_terminal_gets_ascii_instead_of_symbols() -> None:
+def test_ascii_output_has_ascii_text_instead_of_symbols() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
@@ -252,7 +252,7 @@ def test_invalid_filter_is_rejected_before_the_terminal_ui_opens(capsys: pytest.
         (("lake", "status", "/nowhere", "--nope"), "kgtui lake status"),
     ],
 )
-def test_unknown_option_error_names_the_help_of_the_command(
+def test_error_for_an_unknown_option_names_the_help_of_the_command(
     words: tuple[str, ...], help_of: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(words) == 2
@@ -282,7 +282,7 @@ def test_empty_name_of_cluster_group_or_file_is_rejected(words: list[str], capsy
 
 
 @pytest.mark.parametrize("name", cli._NAMING_VARIABLES)
-def test_an_empty_environment_variable_is_rejected(
+def test_empty_environment_variable_that_names_a_cluster_or_file_is_rejected(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(name, " ")

@@ -29,7 +29,9 @@ def test_kgtui_clusters_says_what_to_configure_if_there_are_no_clusters(
     assert str(folder / "config.toml") in err
 
 
-def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_clusters_lists_clusters_without_values_of_their_properties(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "config.toml").write_text(
         """
         default = "prod"
@@ -58,7 +60,7 @@ def test_clusters_are_listed_without_property_values(folder: Path, capsys: pytes
     assert "hunter2" not in text + table
 
 
-def test_invalid_configuration_file_is_rejected(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_clusters_rejects_an_invalid_configuration_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "config.toml").write_text("[clusters.x]\nbotstrap = 'a'\n")
     assert main(["clusters"]) == 2
     assert "clusters.x.botstrap" in capsys.readouterr().err

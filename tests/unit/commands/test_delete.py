@@ -78,7 +78,7 @@ def sent(admin: ScriptedAdmin) -> list[str]:
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
-def test_options_yes_and_expect_replace_the_confirmation(
+def test_delete_with_options_yes_and_expect_asks_for_no_confirmation(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The plan and the results are printed on stdout, and the backups and the audit log are written."""
@@ -129,7 +129,7 @@ def test_delete_on_a_read_only_cluster_is_refused_without_a_request(
     assert admin.calls == []
 
 
-def test_dry_run_prints_requests_and_sends_nothing(
+def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is 4 if a group would be refused."""
@@ -143,7 +143,7 @@ def test_dry_run_prints_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_if_one_group_is_refused_the_other_groups_are_still_deleted(
+def test_if_deleting_one_group_is_refused_the_others_are_still_deleted(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
@@ -175,13 +175,13 @@ def test_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups(
     assert admin.calls == []
 
 
-def test_filter_before_the_command_restricts_the_deletion(admin: ScriptedAdmin) -> None:
+def test_filter_before_the_word_delete_restricts_the_deletion(admin: ScriptedAdmin) -> None:
     """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
 
 
-def test_groups_that_cannot_be_read_are_reported_and_not_deleted(
+def test_delete_reports_groups_that_cannot_be_read_and_keeps_them(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
@@ -234,7 +234,7 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     assert sent(admin) == []
 
 
-def test_deletion_of_several_groups_is_confirmed_by_typing_how_many(admin: ScriptedAdmin, terminal: Any) -> None:
+def test_deletion_of_several_groups_is_confirmed_by_typing_their_count(admin: ScriptedAdmin, terminal: Any) -> None:
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
@@ -372,7 +372,9 @@ def test_delete_opens_only_one_connection_to_the_cluster(
     assert opened == ["warned"]
 
 
-def test_ctrl_c_at_the_confirmation_exits_at_once(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_at_once(
+    admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C does not wait until a line is entered, and no request is sent."""
 
     class Interrupted(Terminal):

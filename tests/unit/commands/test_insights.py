@@ -27,7 +27,9 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_findings_are_printed_with_advice_most_urgent_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
+    lake: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -44,7 +46,7 @@ def test_findings_are_printed_with_advice_most_urgent_first(lake: Path, capfd: p
     assert "ago, computed " in out.splitlines()[-1]
 
 
-def test_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
+def test_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
     found = read_insights(lake)
     wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
     assert max(map(len, wide.splitlines())) > 80
@@ -76,7 +78,7 @@ def test_option_evidence_prints_the_table_rows_behind_each_finding(
     assert "    t              1  STOP    700  –" in out
 
 
-def test_json_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_of_insights_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (document["version"], document["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
@@ -102,7 +104,7 @@ def test_lake_comes_from_variable_kgtui_lake_unless_option_lake_is_given(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_filter_is_applied_to_the_last_recorded_state_of_the_groups(
+def test_insights_applies_a_filter_to_the_last_recorded_state_of_groups(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

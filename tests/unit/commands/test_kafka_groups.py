@@ -22,7 +22,7 @@ from tests.scripted import ScriptedAdmin, ScriptedFeed
 OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
 
 
-def test_options_are_parsed_as_kafkas_parser_jopt_simple_parses_them() -> None:
+def test_options_of_kafka_groups_are_parsed_as_by_kafkas_parser_jopt_simple() -> None:
     found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
     assert found.given == {"server": ["--list"], "list": []}
     assert read_options(["--help"], OPTIONS).given == {"help": []}
@@ -84,7 +84,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_options_select_the_same_groups_as_in_kafkas_script(words: list[str], kept: str) -> None:
+def test_options_of_kafka_groups_select_the_same_groups_as_in_kafkas_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
@@ -102,7 +102,7 @@ async def test_kafka_groups_lists_groups_of_other_brokers_if_one_broker_fails() 
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
 
-async def test_listing_groups_raises_an_error_if_every_broker_fails() -> None:
+async def test_kafka_groups_raises_an_error_if_every_broker_fails() -> None:
     admin = ScriptedAdmin()
     for node in admin.brokers:
         admin.broken[node] = DeadlineError("no answer", broker=node)

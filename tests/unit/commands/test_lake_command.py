@@ -31,7 +31,7 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def test_lake_status_prints_a_table_of_the_tables(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_status_prints_one_row_for_each_delta_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["lake", "status", str(lake)]) == 0
     out = capfd.readouterr().out
     header, groups = out.splitlines()[:2]
@@ -119,5 +119,5 @@ def test_sizes_in_bytes_are_written_with_decimal_units(count: int, text: str) ->
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_large_numbers_are_shortened_with_k_or_m(amount: float, text: str) -> None:
+def test_large_row_counts_are_shortened_with_k_or_m(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -37,7 +37,7 @@ async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> As
 
 
 @pytest.mark.parametrize("lag", [False, True])
-async def test_rows_of_a_hung_broker_are_kept_and_shown_with_their_age(lag: bool) -> None:
+async def test_watched_list_keeps_the_rows_of_a_hung_broker_and_shows_their_age(lag: bool) -> None:
     """Each read of the list waits for the broker for at most twice the interval between reads."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
         before, earlier = await watch.read()
@@ -71,7 +71,7 @@ async def test_rows_of_a_hung_broker_are_kept_and_shown_with_their_age(lag: bool
         assert now.coverage.brokers == (3, 3)
 
 
-async def test_group_that_is_deleted_leaves_the_list_even_if_a_broker_hangs() -> None:
+async def test_watched_list_drops_a_deleted_group_even_if_a_broker_hangs() -> None:
     """Only the rows of the broker that hangs are kept."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=False) as watch:
         before, _ = await watch.read()
@@ -82,7 +82,7 @@ async def test_group_that_is_deleted_leaves_the_list_even_if_a_broker_hangs() ->
     assert set(before.ids) - set(now.ids) == {deleted}
 
 
-async def test_rows_kept_from_a_hung_broker_must_still_match_the_filter() -> None:
+async def test_watched_list_applies_the_filter_to_rows_of_a_hung_broker() -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, "coordinator:1", lag=False) as watch,

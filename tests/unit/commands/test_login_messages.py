@@ -74,7 +74,7 @@ def run(folder: Path, properties: str) -> tuple[int, str]:
         ("config.providers=vault\nconfig.providers.vault.class=com.example.Vault\n", "cannot run Java classes"),
     ],
 )
-def test_wrong_properties_are_reported_and_exit_with_2(
+def test_kgtui_reports_wrong_login_properties_and_exits_with_2(
     tmp_path: Path, stores: Path, properties: str, says: str
 ) -> None:
     code, error = run(tmp_path, properties.replace("{stores}", str(stores)))
@@ -83,7 +83,7 @@ def test_wrong_properties_are_reported_and_exit_with_2(
     assert error.count("\n") == 1
 
 
-def test_a_refused_token_request_is_reported_and_exits_with_3(tmp_path: Path) -> None:
+def test_kgtui_reports_a_refused_token_request_and_exits_with_3(tmp_path: Path) -> None:
     with token_server() as endpoint:
         properties = "".join(f"{key}={value}\n" for key, value in endpoint.properties().items())
         endpoint.status, endpoint.body = 401, '{"error": "invalid_client"}'

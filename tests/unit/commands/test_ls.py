@@ -114,7 +114,7 @@ def test_ls_prints_the_groups_that_match_the_filter_in_its_sort_order(
         (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),
     ],
 )  # fmt: skip
-def test_missing_groups_are_reported_with_similar_ids(
+def test_ls_reports_missing_groups_and_suggests_similar_ids(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: list[str], message: str
 ) -> None:
     admin.add("eu.payments-settle.v2")
@@ -133,12 +133,12 @@ def test_option_group_lists_the_groups_with_exactly_these_ids(
     assert run("ls", "--group", "pay", "idle").code == 2
 
 
-def test_options_are_accepted_before_and_after_the_command(run: Callable[..., Completed]) -> None:
+def test_options_of_ls_are_accepted_before_and_after_the_command(run: Callable[..., Completed]) -> None:
     assert groups(run("--filter", "pay", "ls")) == ["pay"]
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
 
-def test_json_and_csv_contain_only_the_selected_groups(run: Callable[..., Completed]) -> None:
+def test_json_and_csv_of_ls_contain_only_the_selected_groups(run: Callable[..., Completed]) -> None:
     found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
     assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
     assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
@@ -161,7 +161,7 @@ def test_print_result_raises_an_error_for_a_format_without_a_writer(capsys: pyte
     assert capsys.readouterr().out == ""
 
 
-def test_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
+def test_wide_format_of_ls_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
     assert "127.0.0.1:9092 (1)" in ran.out
@@ -220,7 +220,7 @@ def test_ls_reports_possibly_hidden_offsets_only_for_listed_groups_without_offse
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_no_offsets_are_hidden_if_the_user_may_describe_every_topic(
+def test_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -288,9 +288,7 @@ def test_group_lag_is_a_lower_bound_if_a_partition_has_an_unknown_lag(
     assert groups(run("ls", "lag:..5")) == []
 
 
-def test_groups_with_the_same_error_are_reported_in_one_line(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_ls_reports_groups_with_the_same_error_in_one_line(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     for group in ("pay", "idle"):
         admin.broken[group] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group=group)
     ran = run("ls", "--lag")
@@ -298,14 +296,14 @@ def test_groups_with_the_same_error_are_reported_in_one_line(
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_ls_says_that_the_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+def test_ls_says_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: needs the terminal UI" in ran.err
 
 
-def test_ls_says_that_the_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
+def test_ls_says_that_the_filter_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err
@@ -343,7 +341,7 @@ def test_ls_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-def test_watch_prints_one_json_document_per_line_until_ctrl_c(
+def test_ls_watch_prints_one_json_document_per_line_until_ctrl_c(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []

@@ -31,7 +31,7 @@ def company() -> Iterator[SimulatorProcess]:
         yield cluster
 
 
-def test_ls_in_another_process_lists_the_groups(company: SimulatorProcess) -> None:
+def test_ls_in_another_process_lists_the_groups_of_the_cluster(company: SimulatorProcess) -> None:
     done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
@@ -81,7 +81,7 @@ def test_ctrl_c_ends_ls_watch_without_a_message(company: SimulatorProcess) -> No
     assert (process.returncode, err) == (130, b"")
 
 
-def test_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() -> None:
+def test_kgtui_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() -> None:
     command = [sys.executable, "-m", "kgtui", "demo", "--no-tui", "--brokers", "2", "--scenario", "empty"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -96,7 +96,7 @@ def test_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() -> Non
     assert err == "kgtui: simulated cluster with 2 brokers and 0 groups; Ctrl-C stops it\n"
 
 
-def test_demo_reports_that_its_port_is_in_use(company: SimulatorProcess) -> None:
+def test_kgtui_demo_reports_that_its_port_is_in_use(company: SimulatorProcess) -> None:
     port = company.bootstrap.partition(",")[0].rpartition(":")[2]
     done = kgtui("demo", "--no-tui", "--brokers", "1", "--listen", f"127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (2, "")
@@ -111,7 +111,7 @@ async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
     return json.loads(as_json(diagnosis)), as_text(diagnosis)
 
 
-async def test_doctor_reports_limitations_of_old_brokers() -> None:
+async def test_kgtui_doctor_reports_limitations_of_old_brokers() -> None:
     async with Simulator(brokers=2, kafka_version="2.4,4.3", scenario="empty") as cluster:
         found, text = await diagnose(cluster)
     old, new = found["brokers"]
@@ -123,7 +123,7 @@ async def test_doctor_reports_limitations_of_old_brokers() -> None:
     assert "no share groups" in text
 
 
-async def test_doctor_reports_a_broker_that_does_not_respond() -> None:
+async def test_kgtui_doctor_reports_a_broker_that_does_not_respond() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:

@@ -56,7 +56,7 @@ def test_pipeline_rejects_a_lake_of_a_newer_format_version(capsys: pytest.Captur
     assert "newer kgtui: its tables have version 99" in error_of(capsys, 2, "run", "--lake", tmp_path)
 
 
-def test_unreachable_cluster_is_reported_and_no_lake_is_created(
+def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     args = ("run", "--lake", tmp_path / "lake", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
@@ -72,13 +72,15 @@ def test_pipeline_run_is_rejected_if_it_has_nothing_to_read(capsys: pytest.Captu
     assert not (tmp_path / "lake").exists()
 
 
-def test_missing_folder_of_option_records_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pipeline_reports_that_the_folder_of_option_records_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
     assert "nowhere: there is no such folder" in message
     assert not (tmp_path / "lake").exists()
 
 
-def test_bronze_and_silver_tables_are_created_before_spark_is_started(
+def test_pipeline_creates_bronze_and_silver_tables_before_it_starts_spark(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     lake, records = tmp_path / "lake", tmp_path / "records"
@@ -102,7 +104,7 @@ def test_pipeline_rejects_a_lake_path_at_which_no_folder_can_be_created(
     assert "is a file, but a lake is a folder" in message or "cannot be written: Not a directory" in message
 
 
-def test_lake_that_cannot_be_written_is_reported(
+def test_pipeline_reports_a_lake_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)

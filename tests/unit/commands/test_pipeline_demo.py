@@ -33,7 +33,7 @@ def record(path: Path) -> RecordingReader:
     return RecordingReader(path)
 
 
-def test_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: Path) -> None:
+def test_demo_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: Path) -> None:
     first, second = record(tmp_path / "a"), record(tmp_path / "b")
     polls = first.polls()
     assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
@@ -49,7 +49,7 @@ def test_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: Path)
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_last_poll_of_a_history_is_at_a_multiple_of_the_interval() -> None:
+def test_last_poll_of_a_demo_history_is_at_a_multiple_of_the_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 
@@ -68,7 +68,7 @@ def test_option_history_only_does_not_run_the_pipeline(tmp_path: Path, capfd: py
     assert last == pytest.approx(1_795_255_200.0, abs=600)
 
 
-def test_demo_runs_the_pipeline_and_prints_findings(
+def test_pipeline_demo_runs_the_pipeline_and_prints_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"

@@ -62,7 +62,7 @@ def wait_for(lake: Path, polls: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_recorder_writes_all_polls_and_exits_on_a_signal_or_after_its_time(
+def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
     """The first recorder gets a signal. The second one stops after 3 s (`--for`). Both write their polls and exit."""
@@ -82,7 +82,7 @@ def test_recorder_writes_all_polls_and_exits_on_a_signal_or_after_its_time(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_exits_with_4_and_a_later_one_reports_a_crash(
+def test_second_recorder_exits_with_4_and_recorder_after_a_crash_reports_it(
     cluster: SimulatorProcess, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
@@ -101,7 +101,9 @@ def test_second_recorder_exits_with_4_and_a_later_one_reports_a_crash(
     assert "are lost" in stderr
 
 
-def test_record_of_an_unreachable_cluster_creates_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_record_of_an_unreachable_cluster_creates_no_lake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lake = tmp_path / "lake"
     assert cli.main(["record", str(lake), "--bootstrap-server", "127.0.0.1:1"]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err
@@ -109,7 +111,7 @@ def test_record_of_an_unreachable_cluster_creates_no_lake(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_record_rejects_a_folder_that_has_files_but_is_no_lake(
+def test_kgtui_record_rejects_a_folder_that_has_files_but_is_no_lake(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").touch()
@@ -118,7 +120,7 @@ def test_record_rejects_a_folder_that_has_files_but_is_no_lake(
 
 
 @pytest.mark.parametrize("words", [["--interval", "0"], ["--flush", "soon"], ["--for", "1s+"], ["--keep", "..3d"]])
-def test_record_with_a_wrong_duration_exits_with_2(
+def test_kgtui_record_with_an_invalid_duration_exits_with_2(
     tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["record", str(tmp_path / "lake"), *words]) == 2
@@ -159,7 +161,7 @@ def test_ls_and_show_read_a_recording_at_a_point_in_time(tmp_path: Path, capsys:
     assert "--lake" in capsys.readouterr().err
 
 
-def test_replay_without_terminal_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_replay_without_a_terminal_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "lake", poll_of())
     assert cli.main(["replay", str(tmp_path / "lake")]) == 2
     assert "kgtui ls --lake" in capsys.readouterr().err

@@ -33,7 +33,7 @@ def test_report_is_written_to_a_file_with_mode_0600(
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
 
 
-def test_dash_as_output_file_writes_the_report_to_stdout(
+def test_report_with_a_dash_as_output_file_is_written_to_stdout(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(lake), "-o", "-"]) == 0
@@ -52,7 +52,7 @@ def test_report_is_written_to_a_pipe_without_replacing_it(lake: Path, tmp_path: 
     assert pipe.is_fifo()
 
 
-def test_options_since_and_until_limit_the_time_of_the_plots(lake: Path, tmp_path: Path) -> None:
+def test_options_since_and_until_limit_the_time_of_the_plots_in_a_report(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()

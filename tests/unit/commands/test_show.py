@@ -32,7 +32,7 @@ def run(
     return runner(admin, monkeypatch, capfd)
 
 
-def test_each_group_is_shown_once_in_the_given_order(run: Callable[..., Completed]) -> None:
+def test_show_prints_each_group_once_in_the_given_order(run: Callable[..., Completed]) -> None:
     ran = run("show", "queue", "pay", "queue")
     assert (ran.code, ran.err) == (0, "")
     assert [line for line in ran.out.splitlines() if line and line[0] != " "] == ["queue", "pay"]

@@ -36,7 +36,7 @@ async def first(stack: AsyncExitStack, *words: str) -> Session:
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
-async def test_named_cluster_is_opened_even_if_no_broker_responds() -> None:
+async def test_cluster_from_the_command_line_is_opened_even_if_no_broker_responds() -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
@@ -102,7 +102,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert flagged.monitor.interval == 3
 
 
-async def test_typed_address_is_opened_only_if_a_broker_responds() -> None:
+async def test_address_typed_in_the_terminal_ui_is_opened_only_if_a_broker_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -148,7 +148,7 @@ CLUSTERS = """
 """
 
 
-async def test_configured_cluster_is_opened_although_it_is_unreachable(folder: Path) -> None:
+async def test_cluster_from_the_configuration_is_opened_even_if_unreachable(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -196,7 +196,7 @@ async def test_option_command_config_applies_to_the_first_cluster_only(
         assert back.target.command_config == str(secret)
 
 
-async def test_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
+async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         opener = SessionOpener(build().parse_args([]), stack)
         assert (await opener.demo()).open_cluster is None
