@@ -43,7 +43,7 @@ def complaint(folder: Path, text: str) -> str:
     return message.removeprefix(f"{folder / 'config.toml'}: ")
 
 
-def test_all_settings_have_defaults() -> None:
+def test_all_settings_of_the_configuration_file_have_defaults() -> None:
     settings = config.load()
     assert (settings.default, settings.clusters, settings.keys, settings.presets) == ("", {}, {}, {})
     assert settings.ui == config.UiSettings(theme="", interval=2.0, ascii=False, utc=False)
@@ -133,7 +133,7 @@ def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "version = 1\n"])
-def test_the_old_key_colour_is_read_as_color(folder: Path, version: str) -> None:
+def test_the_old_configuration_key_colour_is_read_as_color(folder: Path, version: str) -> None:
     write(folder, f"{version}[clusters.prod]\nbootstrap = 'a:9092'\ncolour = 'red'\n")
     assert config.load().clusters["prod"].color == "red"
 
@@ -193,7 +193,7 @@ def test_cluster_comes_from_flag_environment_default_or_localhost(
     assert config.resolve(settings, Namespace(cluster="test")).seeds == ("test:9092",)
 
 
-def test_address_together_with_cluster_name_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_together_with_the_name_of_a_cluster_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, CLUSTERS)
     settings = config.load()
     with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
@@ -210,7 +210,7 @@ def test_unknown_cluster_error_lists_the_configured_clusters(folder: Path) -> No
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
-def test_flag_and_variable_can_make_a_cluster_read_only_but_not_writable(
+def test_flag_and_variable_can_make_a_cluster_read_only_but_never_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(folder, CLUSTERS)
@@ -223,7 +223,7 @@ def test_flag_and_variable_can_make_a_cluster_read_only_but_not_writable(
     assert config.resolve(settings).read_only
 
 
-def test_address_of_a_configured_cluster_uses_its_settings(folder: Path) -> None:
+def test_address_of_a_configured_cluster_selects_the_settings_of_that_cluster(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
@@ -259,14 +259,14 @@ def test_flag_command_config_replaces_all_properties_of_a_configured_cluster(fol
         (" , ", "no address is given"),
     ],
 )
-def test_invalid_addresses_are_rejected(text: str, says: str) -> None:
+def test_invalid_broker_addresses_are_rejected(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config.parse_bootstrap(text, "--bootstrap-server")
     assert str(caught.value).startswith("--bootstrap-server: ")
     assert says in str(caught.value)
 
 
-def test_list_of_valid_addresses_is_split_at_commas() -> None:
+def test_list_of_valid_broker_addresses_is_split_at_commas() -> None:
     assert config.parse_bootstrap(" a:1 ,[::1]:9092,,10.0.0.1:65535", "x") == ("a:1", "[::1]:9092", "10.0.0.1:65535")
 
 
@@ -296,7 +296,9 @@ PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIE+h/N\nabcdefghijklmnopqr
 @pytest.mark.parametrize(
     ("text", "line"), [(PEM, 1), (f"acks=1\n\n{PEM}", 3), (f"security.protocol=SSL\nssl.keystore.key={PEM}", 3)]
 )
-def test_a_pem_file_is_refused_without_showing_its_lines(tmp_path: Path, text: str, line: int) -> None:
+def test_pem_file_instead_of_properties_is_refused_without_showing_its_lines(
+    tmp_path: Path, text: str, line: int
+) -> None:
     file = tmp_path / "client.properties"
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
@@ -323,7 +325,9 @@ def filled(tmp_path: Path, text: str) -> dict[str, str]:
     return config.resolve(config.load(), Namespace(command_config=str(file))).properties
 
 
-def test_secrets_are_read_from_variables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_in_properties_are_read_from_environment_variables_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     secret = tmp_path / "password"
     secret.write_text("s3cret ${HOME}\n")
     monkeypatch.setenv("KEY_PASSWORD", "fr\N{LATIN SMALL LETTER O WITH DIAERESIS}sch")
@@ -345,7 +349,7 @@ def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.
     assert parse_jaas(jaas["sasl.jaas.config"]).options["password"].reveal() == 'f\\"1;'
 
 
-def test_error_names_a_variable_or_file_that_does_not_exist(tmp_path: Path) -> None:
+def test_error_about_a_secret_names_the_missing_variable_or_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.key.password: the environment variable NOT_SET_AT_ALL is not set"):
         filled(tmp_path, "ssl.key.password=${NOT_SET_AT_ALL}")
     with pytest.raises(ConfigError, match=r"ssl\.key.password: .*none: No such file or directory"):
@@ -364,7 +368,7 @@ def test_secrets_appear_in_no_repr_and_no_traceback(folder: Path, monkeypatch: p
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_environment_variables_choose_configuration_and_state_folder(
+def test_environment_variables_choose_the_configuration_and_state_folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "c"))

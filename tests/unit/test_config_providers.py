@@ -58,7 +58,7 @@ def test_references_to_declared_config_providers_are_replaced_with_values(
     assert value(folder, text) == expected
 
 
-def test_without_config_providers_kafkas_references_stay_as_they_are(folder: Path) -> None:
+def test_references_stay_as_they_are_without_config_providers(folder: Path) -> None:
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 
@@ -77,7 +77,7 @@ def test_without_config_providers_kafkas_references_stay_as_they_are(folder: Pat
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_error_about_a_reference_names_the_property_and_what_is_wrong(folder: Path, text: str, says: str) -> None:
+def test_error_about_a_config_provider_reference_names_the_property(folder: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")

@@ -19,7 +19,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_error_about_missing_jars_names_the_command_that_fetches_them() -> None:
+def test_error_about_missing_kafka_jars_names_the_command_that_fetches_them() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run"):
         jars.classpath("4.3.1")
     with pytest.raises(jars.JarsMissingError, match=r"known versions are 2\.4\.1"):
@@ -31,7 +31,7 @@ def test_class_path_of_a_kafka_version_has_every_jar_of_its_folder(cache: Path) 
     assert jars.classpath("4.3.1") == f"{cache}/kafka-4.3.1/*"
 
 
-def test_interrupted_download_leaves_no_incomplete_folder(cache: Path) -> None:
+def test_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
     """Otherwise, a later run would use the incomplete folder as if it were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:

@@ -64,12 +64,12 @@ def loaded_by_package(package: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
-def test_importing_basic_modules_loads_no_heavy_modules(module: str) -> None:
+def test_importing_basic_modules_loads_no_module_that_takes_long_to_import(module: str) -> None:
     assert not loaded_by(f"import {module}") & HEAVY
 
 
 @pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_version_and_help_load_no_heavy_modules(argument: str) -> None:
+def test_options_version_and_help_load_no_module_that_takes_long_to_import(argument: str) -> None:
     program = f"""
 import contextlib, io
 from kgtui.cli import main

@@ -123,8 +123,8 @@ def test_backup_of_any_group_id_gets_a_safe_file_name(folder: StateFolder, name:
     assert len(path.name) < 100
 
 
-def test_truncated_backup_file_is_rejected_as_truncated(folder: StateFolder) -> None:
-    """A backup counts as truncated if the end line is missing or a line is incomplete."""
+def test_truncated_backup_file_is_read_as_incomplete(folder: StateFolder) -> None:
+    """A backup is incomplete if its end line is missing or if a line is cut off."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))

@@ -165,7 +165,7 @@ async def test_a_leader_that_does_not_answer_affects_only_its_own_partitions() -
     assert [(fault.broker, fault.name, fault.group) for fault in answer.faults] == [(2, "NO_ANSWER", None)]
 
 
-async def test_log_bounds_are_read_from_the_new_leader_after_a_crash_of_the_old_one() -> None:
+async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_crashed() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2, ("a", 1): 2}
     alive = logs.answer

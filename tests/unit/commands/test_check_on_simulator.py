@@ -126,7 +126,7 @@ async def test_check_gives_each_simulated_group_the_verdict_for_its_behavior(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_check_says_that_verdicts_of_a_short_watch_of_a_cluster_are_not_final(
+async def test_check_says_after_a_short_watch_that_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_group_timeline_has_the_recorded_state_of_each_poll(
+def test_group_timeline_has_the_recorded_group_state_of_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -140,7 +140,7 @@ def test_group_timeline_reports_how_long_a_rebalance_lasted(tmp_path: Path) -> N
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_rates_are_unknown_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
     """They are also unknown at the next poll, because a rate needs the offsets of two polls in a row.
 
     A fault of a broker that is not the coordinator of the group has no effect.
@@ -164,7 +164,7 @@ def test_group_timeline_of_an_interval_without_polls_is_empty(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_timeline_and_next_change_find_groups_whose_ids_have_special_characters(tmp_path: Path, group: str) -> None:
+def test_group_timeline_and_next_change_work_for_ids_with_special_characters(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

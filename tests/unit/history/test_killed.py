@@ -85,7 +85,7 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         polls = len(found.polls())
 
 
-def test_lake_has_only_complete_polls_after_its_recorder_was_killed(cluster: SimulatorProcess, tmp_path: Path) -> None:
+def test_lake_has_only_complete_polls_after_a_recorder_was_killed(cluster: SimulatorProcess, tmp_path: Path) -> None:
     kill_again_and_again(cluster, tmp_path / "lake", 3, seed=1)
 
 

@@ -32,7 +32,7 @@ NOTHING = GroupOffsets((), (), {})
     ),
     skipped=st.integers(0, 3),
 )
-def test_read_polls_yields_the_recorded_state_of_each_poll(
+def test_poll_reader_yields_the_recorded_state_of_each_poll(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]], skipped: int
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -56,14 +56,14 @@ def test_read_polls_yields_the_recorded_state_of_each_poll(
             assert read.fault is None
 
 
-def test_read_polls_yields_only_the_requested_groups(tmp_path: Path) -> None:
+def test_poll_reader_yields_only_the_requested_groups(tmp_path: Path) -> None:
     write(tmp_path, poll_of(100, groups=("pay", "ship")))
     lake = RecordingReader(tmp_path)
     (poll,) = read_polls(lake, ["pay", "nobody"], lake.polls())
     assert list(poll.groups) == ["pay"]
 
 
-def test_read_polls_yields_none_for_values_that_a_poll_could_not_read(tmp_path: Path) -> None:
+def test_poll_reader_yields_none_for_values_that_a_poll_could_not_read(tmp_path: Path) -> None:
     of_group = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
     of_coordinator = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
     of_other_broker = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))
@@ -85,7 +85,7 @@ def test_read_polls_yields_none_for_values_that_a_poll_could_not_read(tmp_path: 
     assert [len(poll.faults) for poll in polls] == [0, 0, 1, 2, 0, 0]
 
 
-def test_read_polls_omits_requested_groups_that_do_not_exist_at_a_poll(tmp_path: Path) -> None:
+def test_poll_reader_omits_requested_groups_that_do_not_exist_at_a_poll(tmp_path: Path) -> None:
     write(tmp_path, poll_of(1), poll_of(2, groups=()), poll_of(3), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     found = [list(poll.groups) for poll in read_polls(lake, ["pay"], lake.polls())]

@@ -32,7 +32,7 @@ async def record(lake: Path, access: Access) -> None:
     assert [call for call, _ in admin.calls].count("access") >= 1
 
 
-async def test_replay_returns_the_permissions_of_the_recorder(tmp_path: Path) -> None:
+async def test_replay_returns_the_permissions_of_the_user_who_recorded(tmp_path: Path) -> None:
     await record(tmp_path / "lake", ONLY_GROUPS)
     replay = await ReplayAdmin.open(RecordingReader(tmp_path / "lake"))
     assert await replay.access() == ONLY_GROUPS
@@ -58,7 +58,9 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert len(admin.calls) == 2
 
 
-def test_commands_say_that_a_recording_may_lack_offsets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_commands_say_that_offsets_may_be_missing_in_a_recording(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))
     lake = ("--lake", str(tmp_path / "lake"))
     for words in (("ls", "--lag", "quiet"), ("show", "quiet"), ("check", "quiet")):

@@ -157,7 +157,7 @@ async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) 
         await other.run()
 
 
-async def test_cancelled_recorder_writes_the_polls_that_wait_in_memory(tmp_path: Path) -> None:
+async def test_cancelled_recorder_writes_the_polls_that_are_still_in_memory(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -219,7 +219,7 @@ async def test_recorder_reports_a_full_disk_and_continues_when_writes_succeed_ag
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_drops_too_many_waiting_rows_and_records_a_gap(
+async def test_recorder_with_too_many_unwritten_rows_drops_them_and_records_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
@@ -255,7 +255,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows_at_shutdown
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_group_keeps_its_recorded_lag_if_reading_its_offsets_fails(tmp_path: Path) -> None:
+async def test_recorded_lag_of_a_group_is_kept_if_reading_its_offsets_fails(tmp_path: Path) -> None:
     """The error is recorded as a fault of the group. Other groups are not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
@@ -268,7 +268,9 @@ async def test_group_keeps_its_recorded_lag_if_reading_its_offsets_fails(tmp_pat
     assert state.lag("ship").lag == 7
 
 
-async def test_failed_poll_is_reported_and_recorded_as_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recorder_reports_a_failed_poll_and_records_a_gap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with recording(tmp_path / "lake") as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
         with monkeypatch.context() as broken:
@@ -287,7 +289,7 @@ async def test_recorder_error_names_a_lake_folder_that_cannot_be_created(tmp_pat
         await recorder.run()
 
 
-async def test_recorder_compares_polls_outside_the_event_loop_thread(
+async def test_recorder_compares_polls_in_another_thread_than_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Comparing many groups takes long, so on the event loop it would block the terminal UI."""

@@ -80,7 +80,7 @@ def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
         st.tuples(values.polls(), st.booleans(), st.sampled_from(["", "flush", "compact"])), min_size=1, max_size=6
     )
 )
-def test_reader_returns_every_poll_as_it_was_recorded(
+def test_recording_reader_returns_every_poll_as_it_was_recorded(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool, str]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -144,7 +144,7 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
     return recording
 
 
-def test_poll_has_only_rows_that_changed_since_the_previous_poll(tmp_path: Path) -> None:
+def test_recorded_poll_has_only_rows_that_changed_since_the_previous_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
@@ -163,7 +163,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path
     assert state.description("pay") is not None
 
 
-def test_reader_returns_a_fault_until_a_later_poll_no_longer_has_it(tmp_path: Path) -> None:
+def test_recording_reader_returns_a_fault_until_a_later_poll_no_longer_has_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -199,7 +199,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tm
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compaction_writes_one_file_per_keyframe(tmp_path: Path) -> None:
+def test_compacting_a_recording_writes_one_file_per_keyframe(tmp_path: Path) -> None:
     """Its Delta commit has `dataChange` false, so that streams that read the table do not read the rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
@@ -212,7 +212,7 @@ def test_compaction_writes_one_file_per_keyframe(tmp_path: Path) -> None:
     assert '"dataChange":true' not in log
 
 
-def test_maintenance_deletes_polls_of_days_older_than_keep_days(tmp_path: Path) -> None:
+def test_recorder_maintenance_deletes_polls_that_are_older_than_keep_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -221,7 +221,7 @@ def test_maintenance_deletes_polls_of_days_older_than_keep_days(tmp_path: Path) 
     assert lake.at(lake.first).offsets("pay").committed[0].offset == 101
 
 
-def test_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> None:
+def test_recording_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> None:
     write(tmp_path, poll_of(100), poll_of(101))
     lake = RecordingReader(tmp_path)
     assert lake.at(START / 1000 + 9.9).poll == lake.first
@@ -233,7 +233,7 @@ def test_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: Path) -> N
         lake.at(START / 1000 - 1)
 
 
-def test_refresh_finds_polls_that_were_added_after_the_reader_was_opened(tmp_path: Path) -> None:
+def test_recording_reader_finds_polls_that_were_added_after_it_was_opened(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -244,7 +244,7 @@ def test_refresh_finds_polls_that_were_added_after_the_reader_was_opened(tmp_pat
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
+def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     """A group changes when it appears, disappears or is listed differently, or when its members change.
 
     Changes to the offsets of the group are ignored.
@@ -272,7 +272,7 @@ def test_next_change_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
     assert changes("nobody", back=False) == []
 
 
-def test_compare_lists_changed_groups_members_owners_and_lag(tmp_path: Path) -> None:
+def test_comparing_two_polls_lists_changed_groups_members_owners_and_lag(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100, end=150, groups=("old", "pay")),
@@ -290,7 +290,7 @@ def test_compare_lists_changed_groups_members_owners_and_lag(tmp_path: Path) -> 
         assert found.lags[0].by == 740
 
 
-def test_reader_error_names_the_folder_of_a_damaged_lake(tmp_path: Path) -> None:
+def test_error_for_a_damaged_lake_names_its_folder(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
@@ -302,7 +302,7 @@ def test_reader_error_names_the_folder_of_a_damaged_lake(tmp_path: Path) -> None
         RecordingReader(tmp_path)
 
 
-def test_open_reader_still_works_after_compaction_replaced_its_files(tmp_path: Path) -> None:
+def test_open_recording_reader_still_works_after_compaction_replaced_its_files(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

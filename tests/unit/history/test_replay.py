@@ -107,7 +107,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_faults_for_groups_that_are_missing_or_not_yet_described(tmp_path: Path) -> None:
+async def test_replay_returns_faults_for_groups_that_were_missing_or_not_described(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -157,7 +157,7 @@ async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) ->
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_repeated_reads_of_one_replayed_poll_do_not_affect_health(tmp_path: Path) -> None:
+async def test_repeated_reads_of_one_replayed_poll_do_not_change_the_health(tmp_path: Path) -> None:
     """While the replay shows one poll, the monitor reads the same offsets again and again.
 
     Health counts these reads as one read. Otherwise, the group would seem to have stopped.
@@ -181,7 +181,7 @@ async def test_repeated_reads_of_one_replayed_poll_do_not_affect_health(tmp_path
     assert found.lag.lag == 50
 
 
-async def test_listing_feed_of_a_replay_returns_changes_since_the_previously_shown_poll(tmp_path: Path) -> None:
+async def test_list_of_groups_in_a_replay_changes_with_the_poll_that_is_shown(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -9,7 +9,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, Subtopology, Topology
 
 
-def test_description_is_unchanged_after_conversion_to_a_row_and_back() -> None:
+def test_group_description_is_unchanged_after_conversion_to_a_row_and_back() -> None:
     description = GroupDescription(
         "orders.pay", "streams", "streams", "Stable", 2, "sticky", 7, 8, (Member("m", "c", "h"),), frozenset({"READ"}),
         Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
+def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, rows_with_problems()))
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
@@ -41,7 +41,7 @@ def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
     assert all(age.written is not None for age in found.tables)
 
 
-def test_finding_about_an_unhealthy_group_has_its_partitions_as_evidence(tmp_path: Path) -> None:
+def test_finding_about_an_unhealthy_group_lists_its_partitions_as_evidence(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -139,7 +139,7 @@ def test_at_risk_finding_uses_the_previous_forecast_if_the_newest_has_no_trend(t
     }
 
 
-def test_forecast_without_expiring_records_gives_no_finding() -> None:
+def test_lag_forecast_without_expiring_records_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
 
@@ -191,7 +191,7 @@ def test_group_that_still_rebalances_often_is_more_severe_than_one_that_stopped(
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_only_lag_and_rates_far_from_normal_are_reported_as_unusual(
+def test_finding_reports_only_lag_and_rates_that_are_far_from_normal(
     values: dict[str, tuple[float, float, float]], what: str | None
 ) -> None:
     told: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def test_findings_leave_special_characters_in_group_ids_unchanged(tmp_path: Path
         assert Gold(path).lag_histories([name])[name].lag[-1] == 1_000
 
 
-def test_insights_error_says_how_to_create_missing_gold_tables(tmp_path: Path) -> None:
+def test_error_for_missing_gold_tables_says_how_to_create_them(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)

@@ -167,7 +167,7 @@ def test_episodes_are_the_time_spans_in_which_groups_were_unhealthy(tmp_path: Pa
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_report_interval_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
+def test_time_span_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
     lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -194,7 +194,7 @@ def test_thinned_plot_line_is_interrupted_at_unknown_values_and_before_gaps() ->
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_single_points_between_interruptions_of_a_line_are_drawn_as_bars() -> None:
+def test_single_points_between_interruptions_of_a_plot_line_are_drawn_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -214,14 +214,14 @@ def test_thinned_plot_line_keeps_the_largest_and_the_last_point() -> None:
 
 
 @pytest.mark.parametrize("days", [0.001, 0.3, 1, 5, 14, 400])
-def test_time_axis_of_any_length_has_two_to_ten_labels(days: float) -> None:
+def test_time_axis_of_a_plot_of_any_length_has_two_to_ten_labels(days: float) -> None:
     since = 1_795_000_000.0
     svg = plot_episodes([("pay", [Bar(since, since + 1, True, "STOP")])], since, since + days * 86_400)
     assert 2 <= svg.count("<text") - 1 <= 10
     assert "<title>STOP</title>" in svg
 
 
-def test_plots_of_two_weeks_take_less_than_four_megabytes() -> None:
+def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
     """This leaves one megabyte for the rest of the page, which must stay below five megabytes."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))

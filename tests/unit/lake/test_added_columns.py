@@ -175,7 +175,9 @@ def added(path: Path, name: str) -> list[tuple[int, int | None, str | None]]:
     return sorted(tuple(row.values()) for row in rows.to_pylist())
 
 
-def test_recording_continues_after_columns_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorder_continues_a_recording_after_columns_were_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = RecordingBuilder(tmp_path)
     old.poll(poll_of(100), START)
     old.flush()

@@ -38,7 +38,7 @@ def held_by_another(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_lock_error_names_host_and_process_of_the_holder(tmp_path: Path) -> None:
+def test_error_for_a_locked_lake_names_host_and_process_of_the_lock_holder(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         with pytest.raises(RefusedError, match=f"process {other.pid} on {socket.gethostname()}"):
@@ -46,7 +46,7 @@ def test_lock_error_names_host_and_process_of_the_holder(tmp_path: Path) -> None
         other.kill()
 
 
-def test_taking_the_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -> None:
+def test_taking_the_recorder_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with held_by_another(path) as other:
         other.send_signal(signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_taking_the_lock_of_a_killed_process_reports_its_crash(tmp_path: Path) -
     lock.release()
 
 
-def test_next_lock_holder_reports_a_crash_only_after_unclean_release(tmp_path: Path) -> None:
+def test_next_holder_of_the_lock_reports_a_crash_only_if_there_was_one(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()
@@ -88,7 +88,7 @@ def test_lock_held_on_another_host_expires_unless_it_is_renewed(tmp_path: Path, 
         lock.release()
 
 
-def test_renew_updates_the_modification_time_of_the_lock_file(tmp_path: Path) -> None:
+def test_renewing_the_lock_updates_the_modification_time_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     lock = RecorderLock(path)
     lock.take()

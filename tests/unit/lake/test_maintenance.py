@@ -82,7 +82,7 @@ def test_status_and_optimize_report_a_damaged_table_and_process_the_other_tables
     assert not done["recorded"].error
 
 
-def test_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
+def test_lake_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     for work in (
         maintenance.status,
         lambda path: list(maintenance.optimize(path)),
@@ -92,7 +92,7 @@ def test_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None
             work(tmp_path)
 
 
-def test_status_refuses_a_lake_of_a_newer_kgtui_version(lake: Path) -> None:
+def test_lake_status_refuses_a_lake_of_a_newer_kgtui_version(lake: Path) -> None:
     marker = lake / "lake.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
     with pytest.raises(LakeError, match="newer kgtui"):
@@ -136,7 +136,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_recorder_crash_is_still_reported_after_optimize(lake: Path) -> None:
+def test_optimize_does_not_suppress_the_report_of_a_recorder_crash(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -149,7 +149,7 @@ def test_recorder_crash_is_still_reported_after_optimize(lake: Path) -> None:
     lock.release()
 
 
-def test_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
+def test_expired_recorder_lock_of_another_host_counts_as_released(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -170,7 +170,7 @@ def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_prune_starts_with_table_polls(lake: Path) -> None:
+def test_prune_deletes_rows_from_table_polls_before_other_tables(lake: Path) -> None:
     """If pruning is interrupted, readers ignore the remaining rows, because their polls are no longer in `polls`."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 

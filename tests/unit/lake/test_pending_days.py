@@ -71,7 +71,7 @@ def test_all_days_of_a_recording_are_pending_until_the_first_run(folder: LakeFol
     assert pending_days(folder).days == ()
 
 
-def test_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFolder) -> None:
+def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folder: LakeFolder) -> None:
     run_pipeline(folder)
     before = (folder.path / "_checkpoints" / "gold.json").stat().st_ino
     pending_days(folder).mark_done()
@@ -111,7 +111,7 @@ def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> Non
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_days_of_an_interrupted_run_stay_pending(folder: LakeFolder) -> None:
+def test_days_of_an_interrupted_pipeline_run_stay_pending(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     for table in GOLD:
         write(folder, table, FIRST)
@@ -136,7 +136,7 @@ def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_no_day_is_pending_after_a_run_that_wrote_no_rows(folder: LakeFolder) -> None:
+def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     pending_days(folder).mark_done()
     assert pending_days(folder).days == ()
@@ -149,7 +149,7 @@ def test_all_days_stay_pending_if_creating_gold_tables_was_interrupted(folder: L
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_pending_days_raises_lake_error_for_an_unreadable_table(folder: LakeFolder) -> None:
+def test_finding_the_pending_days_of_an_unreadable_table_raises_lake_error(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

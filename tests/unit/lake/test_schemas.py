@@ -17,7 +17,7 @@ from kgtui.lake.folder import MARKER, LakeFolder
 from kgtui.lake.schemas import BRONZE, GOLD, POLLS, SILVER, TABLES, VERSION
 
 
-def test_schemas_import_only_the_standard_library() -> None:
+def test_lake_schemas_import_only_the_standard_library() -> None:
     code = (
         "import sys, kgtui.lake.schemas, kgtui.lake.folder\n"
         "print(*{'pyarrow', 'deltalake', 'msgspec', 'asyncio'} & set(sys.modules))"
@@ -81,7 +81,7 @@ def test_folder_with_an_invalid_marker_file_is_not_a_lake(tmp_path: Path, conten
         LakeFolder.of(tmp_path).check()
 
 
-def test_error_says_why_a_folder_is_not_a_lake(tmp_path: Path) -> None:
+def test_error_for_a_folder_that_is_not_a_lake_says_why(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     (tmp_path / "file").touch()

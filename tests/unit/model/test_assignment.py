@@ -36,7 +36,7 @@ def status(found: Assignment, name: str, number: int, role: str = "") -> Placeme
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
-def test_group_whose_members_own_their_target_partitions_has_no_pending_moves() -> None:
+def test_no_partition_moves_are_pending_if_members_own_their_target_partitions() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
         member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
@@ -49,7 +49,7 @@ def test_group_whose_members_own_their_target_partitions_has_no_pending_moves() 
     assert found.idle == ()
 
 
-def test_partition_that_its_owner_must_give_up_waits_for_that_owner() -> None:
+def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),), epoch=3),
         member("b", assignment=(), target=(("t", (1,)),), epoch=4),
@@ -63,7 +63,7 @@ def test_partition_that_its_owner_must_give_up_waits_for_that_owner() -> None:
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_partition_without_reported_owner_waits_for_members_with_an_older_epoch() -> None:
+def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None:
     """A partition that a member is still giving up is in no reported assignment, so it seems to have no owner."""
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -130,16 +130,16 @@ def test_partitions_of_an_empty_group_are_unowned() -> None:
     assert status(found, "t", 0) is PlacementStatus.UNOWNED
 
 
-def test_group_with_withheld_members_has_no_assignment() -> None:
+def test_group_whose_members_are_hidden_has_no_assignment() -> None:
     assert assignment_of(GroupDescription("g", "share", "share", "Stable", 1, members=None)) is None
 
 
-def test_huge_partition_number_adds_a_limited_number_of_partitions() -> None:
+def test_huge_partition_number_adds_only_a_limited_number_of_other_partitions() -> None:
     found = made(member("a", assignment=(("t", (2**31 - 1,)),), topics=("t",)))
     assert len(found.placements) == MOST_INFERRED + 1
 
 
-def test_share_partition_may_have_several_owners_and_has_no_target() -> None:
+def test_partition_of_a_share_group_may_have_several_owners_and_has_no_target() -> None:
     found = made(
         member("a", assignment=(("t", (0,)),), epoch=1), member("b", assignment=(("t", (0,)),), epoch=1), type="share"
     )
@@ -153,7 +153,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_streams_task_has_a_status_per_role_and_may_be_unowned() -> None:
+def test_streams_task_has_one_status_per_role_and_may_be_unowned() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )
@@ -185,7 +185,7 @@ def test_connector_task_that_its_worker_must_give_up_has_status_leaving() -> Non
     assert found.idle == ("w2",)
 
 
-def test_skew_ratio_is_the_largest_load_divided_by_the_average_load() -> None:
+def test_skew_of_a_group_is_the_largest_member_load_divided_by_the_average() -> None:
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),
         member("b", host="h1", rack="r2", assignment=(("t", (3,)),)),
@@ -199,7 +199,7 @@ def test_skew_ratio_is_the_largest_load_divided_by_the_average_load() -> None:
     assert [load.name for load in by["rack"].loads] == ["r1", "r2", None]
 
 
-def test_skew_has_no_ratio_if_members_own_no_partitions() -> None:
+def test_skew_of_a_group_is_none_if_members_own_no_partitions() -> None:
     found = made(member("a", assignment=()))
     assert {skew.ratio for skew in found.skews} == {None}
     assert found.idle == ("a",)

@@ -152,7 +152,7 @@ def test_random_histories_get_the_same_verdict_from_both_implementations(
     assert verdict.complete == len(commits) / options.intervals
 
 
-def test_all_small_windows_get_the_same_verdict_from_both_implementations() -> None:
+def test_all_small_commit_windows_get_the_same_verdict_from_both_implementations() -> None:
     """The windows have three commits, with all combinations of a few offsets, lags and log end offsets.
 
     Together, they lead to every status that a partition can have.
@@ -200,7 +200,7 @@ def steady(offsets: list[int], log_end: int, every: int = 1000) -> Window:
         ),
     ],
 )  # fmt: skip
-def test_example_windows_have_the_expected_status(window: Window, now: int, status: Status) -> None:
+def test_example_windows_of_commits_have_the_expected_status(window: Window, now: int, status: Status) -> None:
     assert judge_partition(window, now).status is status
 
 
@@ -212,7 +212,7 @@ def test_partition_with_allowed_lag_or_too_few_commits_is_ok() -> None:
     assert judge_partition(window, 1000, Options(minimum_complete=0.2)).status is Status.STALL
 
 
-def test_commit_soon_after_another_replaces_it_but_keeps_the_earlier_time() -> None:
+def test_commit_soon_after_another_one_replaces_it_but_keeps_its_time() -> None:
     """If the time were not kept, a group that commits more often than `min_distance` would never fill its window."""
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

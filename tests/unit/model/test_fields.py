@@ -31,7 +31,7 @@ ROW = partition_fields.PartitionRow(PartitionLag("orders", 0, 10, 2, 15, 5, 8, 0
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
-def test_every_field_has_name_title_and_source(field: Field[[]]) -> None:
+def test_every_field_of_the_catalog_has_a_name_a_title_and_a_source(field: Field[[]]) -> None:
     assert field.name.isidentifier()
     assert field.title == field.title.upper()
     assert field.source
@@ -46,7 +46,7 @@ def test_no_output_contains_a_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_group_columns_return_the_same_values_as_reading_each_field(group: str, described: bool) -> None:
+def test_columns_of_groups_have_the_same_values_as_the_single_fields(group: str, described: bool) -> None:
     """The type and state of `old.group` come from its summary or description, because its listing has neither."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
@@ -71,7 +71,7 @@ def test_field_without_a_value_returns_none_as_data_and_an_empty_text() -> None:
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD
 
 
-def test_lag_text_is_a_lower_bound_if_some_lag_is_unknown() -> None:
+def test_text_of_a_total_lag_says_that_it_is_a_lower_bound() -> None:
     assert group_fields.LAG.text(mixed_snapshot(), "backfill tool") == "≥ 700"
     assert group_fields.LAG.data(mixed_snapshot(), "backfill tool") == 700
     assert group_fields.LAG_UNKNOWN.data(mixed_snapshot(), "backfill tool") == 2

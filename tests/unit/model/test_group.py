@@ -27,14 +27,14 @@ def test_type_and_protocol_decide_the_kind_of_a_group(group_type: str | None, pr
     assert kind_of(group_type, protocol) == kind
 
 
-def test_states_and_types_get_kafkas_spelling_unless_they_are_unknown() -> None:
+def test_known_states_and_types_of_groups_get_kafkas_spelling() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"
     assert canonical_type("Swarm") == "Swarm"
 
 
-def test_assigned_count_counts_partitions_connectors_or_tasks() -> None:
+def test_assigned_count_of_a_member_counts_partitions_connectors_or_tasks() -> None:
     assert Member("m", "c", "h").assigned_count is None
     assert Member("m", "c", "h", assignment=(("t", (0, 1)),)).assigned_count == 2
     worker = ConnectWorker("http://w", connectors=("sink",), tasks=(("sink", (0, 1)),))

@@ -86,7 +86,7 @@ def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
         ({"group": "G"}, "the description belongs to another group"),
     ],
 )  # fmt: skip
-def test_refusal_says_why_a_group_must_not_be_deleted(changes: dict[str, object], words: str) -> None:
+def test_refusal_of_a_deletion_says_why_the_group_must_not_be_deleted(changes: dict[str, object], words: str) -> None:
     reason = why_not_delete("g", replace(EMPTY_GROUP, **changes))  # type: ignore[arg-type]
     assert reason is not None
     assert words in reason
@@ -101,7 +101,7 @@ def test_refusal_says_why_a_group_must_not_be_deleted(changes: dict[str, object]
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_refusal_names_the_error_if_the_group_could_not_be_described(fault: Fault | None, words: str) -> None:
+def test_refusal_of_a_deletion_names_the_error_if_describing_the_group_failed(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -149,7 +149,7 @@ def test_deletion_is_offered_for_an_empty_group_that_was_described_recently() ->
         (snapshot(replace(EMPTY_GROUP, state="Stable", members=(member(),))), "Stable with 1 member"),
     ],
 )
-def test_reason_says_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot, words: str) -> None:
+def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot, words: str) -> None:
     reason = delete_availability(taken, "g")
     assert reason is not None
     assert words in reason
@@ -161,7 +161,7 @@ def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_long_poll_interval_allows_an_older_description() -> None:
+def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is accepted.
 
     With 2 s between polls, a description that is 100 s old is refused, as after a pause.

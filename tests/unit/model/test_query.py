@@ -211,7 +211,7 @@ def test_every_sort_key_sorts_groups_with_unknown_values_last(text: str, expecte
     assert query.select(snap) == expected
 
 
-def test_groups_are_sorted_by_id_by_default() -> None:
+def test_filtered_groups_are_sorted_by_id_by_default() -> None:
     assert parse("").select(mixed_snapshot()) == sorted(EVERY)
 
 
@@ -258,7 +258,9 @@ def test_groups_are_sorted_by_id_by_default() -> None:
         ("a" * 5000, 4096, 904, "too long"),
     ],
 )  # fmt: skip
-def test_syntax_errors_have_position_and_expected_text(text: str, position: int, length: int, message: str) -> None:
+def test_syntax_error_in_a_filter_has_position_and_expected_text(
+    text: str, position: int, length: int, message: str
+) -> None:
     with pytest.raises(QueryError, match=re.escape(message)) as caught:
         parse(text)
     assert (caught.value.position, caught.value.length) == (position, length)
@@ -285,7 +287,7 @@ def test_ids_with_special_characters_are_found_by_their_escaped_form() -> None:
     assert "lone\ud800" in chosen("/lone.$/", snap)
 
 
-def test_patterns_are_matched_in_linear_time() -> None:
+def test_regular_expressions_in_filters_are_matched_in_linear_time() -> None:
     """A backtracking engine would need years for some of these patterns."""
     long = "a" * 30_000
     snap = snapshot({long: CONSUMER, "a" * 249: CONSUMER}, {long: summary(topics=(long,))})
@@ -300,7 +302,7 @@ def test_patterns_are_matched_in_linear_time() -> None:
         parse("/" + "(" * 1500 + "a" + "{1000})" * 300 + "/")
 
 
-def test_invalid_regular_expression_writes_nothing_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     """By default, RE2 writes errors to stderr, which would overwrite the terminal UI."""
     with pytest.raises(QueryError):
         parse("/a**(/")

@@ -69,7 +69,7 @@ def test_text_of_a_filter_parses_to_the_same_filter(parts: list[IdTerm]) -> None
 
 
 @given(st.one_of(typed, anything))
-def test_any_text_is_a_valid_filter_or_has_an_error_position(text: str) -> None:
+def test_every_text_is_a_valid_filter_or_gives_an_error_with_a_position(text: str) -> None:
     mistake: QueryError | None = None
     try:
         query = parse(text)
@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_result(passes: list[tuple[list[IdTerm]
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
+def test_group_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,7 +114,7 @@ def test_ids_that_match_a_word_also_match_each_prefix_of_the_word(word: str, mor
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_leaves_only_matching_and_changed_ids_to_test() -> None:
+def test_filter_cache_limits_tests_to_ids_that_matched_or_changed() -> None:
     """A longer word is tested only on the ids that matched the shorter word.
 
     The same word is tested only on the ids of listings that have changed.
@@ -155,7 +155,7 @@ def test_no_group_matches_a_term_and_its_negation(term: IdTerm) -> None:
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_count_with_a_unit_is_parsed_to_the_right_number(number: int, unit: str) -> None:
+def test_number_with_a_unit_in_a_filter_is_parsed_to_the_right_value(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:
@@ -168,6 +168,6 @@ def test_count_with_a_unit_is_parsed_to_the_right_number(number: int, unit: str)
 
 
 @given(st.integers(0, 10**6), st.integers(0, 999), st.sampled_from(list(TIME_UNITS)))
-def test_time_with_a_unit_is_parsed_to_the_right_number_of_seconds(whole: int, milli: int, unit: str) -> None:
+def test_time_with_a_unit_in_a_filter_is_parsed_to_the_right_seconds(whole: int, milli: int, unit: str) -> None:
     found = read_range(f"{whole}.{milli:03d}{unit}+", TIME_UNITS)
     assert found.low == float(Fraction(whole * 1000 + milli, 1000) * TIME_UNITS[unit])

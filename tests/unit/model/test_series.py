@@ -49,7 +49,7 @@ def offsets(position: int, end: int) -> GroupOffsets:
     return GroupOffsets((CommittedOffset("t", 0, position),), bounds={("t", 0): PartitionBounds(0, end)})
 
 
-def test_write_and_read_rates_are_computed_between_consecutive_samples() -> None:
+def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     """No rate is computed across a failed read or a gap. If a position goes back, the read rate is unknown."""
     series = Series(gap_rule=GAPS)
     for at, position, end in ((0.0, 100, 100), (2.0, 120, 150), (4.0, 90, 150)):
@@ -72,7 +72,7 @@ def test_last_progress_is_the_time_of_the_newest_sample_with_moved_offsets() -> 
     assert series.last_progress() == 10.0, "moving back is no progress"
 
 
-def test_reads_that_differ_from_the_previous_read_become_change_points() -> None:
+def test_lag_series_has_a_change_point_for_each_read_unlike_the_previous_one() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

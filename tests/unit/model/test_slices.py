@@ -38,7 +38,7 @@ async def test_long_computation_pauses_so_that_other_asyncio_tasks_run() -> None
     assert slices.spent >= 0.006
 
 
-async def test_short_computation_does_not_pause() -> None:
+async def test_short_computation_does_not_pause_for_other_tasks() -> None:
     async def fail(_: float) -> None:
         pytest.fail("a short computation paused")
 

@@ -8,7 +8,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.model.summary import Topics, summary_of
 
 
-def test_summary_has_the_topics_of_offsets_members_and_topology() -> None:
+def test_group_summary_has_the_topics_of_offsets_members_and_topology() -> None:
     described = GroupDescription(
         "g",
         "streams",
@@ -24,13 +24,13 @@ def test_summary_has_the_topics_of_offsets_members_and_topology() -> None:
     assert (summary.state, summary.type, summary.at) == ("Stable", "streams", 5.0)
 
 
-def test_summary_has_none_for_values_that_were_not_read() -> None:
+def test_group_summary_has_none_for_values_that_were_not_read() -> None:
     summary = summary_of(None, None, (), None, 5.0, shared=Topics())
     assert (summary.members, summary.lag, summary.state, summary.topics) == (None, None, None, None)
     assert summary_of(None, None, (), None, 5.0, memberless=True, shared=Topics()).members == 0
 
 
-def test_summary_has_no_topics_unless_members_and_offsets_were_read() -> None:
+def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() -> None:
     member = Member("m", "c", "h", topics=("orders",))
     read, withheld = (
         GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)

@@ -76,7 +76,7 @@ def test_escaped_text_can_be_decoded_to_the_original_text(text: str) -> None:
 
 
 @given(st.text(alphabet="ab\x1b\n\u202e\u200b\xa0\ud800", min_size=1, max_size=12))
-def test_filter_reads_an_escaped_id_as_the_original_id(text: str) -> None:
+def test_filter_treats_an_escaped_id_as_the_original_id(text: str) -> None:
     (term,) = Lexer(visible(text)).terms()
     assert term.values[0].text == text
 

@@ -72,7 +72,9 @@ def snapshot() -> Snapshot:
         ("timelag:unknown", {"gone", "slow", "stopped", "rewound"}),
     ],
 )
-def test_verdict_terms_select_the_expected_groups(snapshot: Snapshot, text: str, chosen: set[str]) -> None:
+def test_filter_terms_about_verdicts_select_the_expected_groups(
+    snapshot: Snapshot, text: str, chosen: set[str]
+) -> None:
     query = parse(text)
     assert set(query.select(snapshot)) == chosen
     assert {group for group in snapshot.groups if query.matches(group, snapshot)} == chosen
@@ -91,7 +93,9 @@ matches = st.one_of(
 
 
 @given(st.lists(matches, min_size=1, max_size=4).map(tuple), st.booleans())
-def test_text_of_a_verdict_term_parses_to_the_same_term(any_of: tuple[VerdictMatch, ...], negated: bool) -> None:
+def test_text_of_a_filter_term_about_verdicts_parses_to_the_same_term(
+    any_of: tuple[VerdictMatch, ...], negated: bool
+) -> None:
     term = VerdictTerm(any_of, negated)
     assert parse(term.spelled()).terms == (term,)
 

@@ -70,7 +70,7 @@ def test_with_many_groups_only_memory_growth_starts_a_garbage_collection(
     assert collections == [2]
 
 
-def test_untracked_objects_are_freed_by_their_reference_count(tuning: GcTuning) -> None:
+def test_objects_untracked_by_the_garbage_collector_are_freed_by_reference_count(tuning: GcTuning) -> None:
     few = [object()]
     assert gc.is_tracked(untrack(few)), "nothing may happen before there are many groups"
     tuning.freeze_once(10_000)
@@ -98,7 +98,7 @@ def test_reference_cycles_are_freed_after_memory_has_grown(tuning: GcTuning) -> 
     assert reference() is None
 
 
-def test_next_pause_disables_a_garbage_collector_that_kgtui_enabled(tuning: GcTuning) -> None:
+def test_next_pause_turns_off_a_garbage_collector_that_kgtui_has_turned_on(tuning: GcTuning) -> None:
     """kgtui enables the garbage collector shortly after its start, when `GcTuning` may already have disabled it."""
     gc.disable()
     tuning.freeze_once(10_000)
@@ -108,7 +108,7 @@ def test_next_pause_disables_a_garbage_collector_that_kgtui_enabled(tuning: GcTu
     assert not gc.isenabled()
 
 
-def test_below_10_000_groups_automatic_garbage_collection_stays_on(tuning: GcTuning) -> None:
+def test_automatic_garbage_collection_stays_on_below_10_000_groups(tuning: GcTuning) -> None:
     tuning.freeze_once(9_999)
     with tuning.paused():
         pass

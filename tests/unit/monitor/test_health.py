@@ -76,7 +76,7 @@ class HealthSetup:
         return found
 
 
-async def test_the_first_verdict_needs_two_reads() -> None:
+async def test_the_first_verdict_on_a_group_needs_two_reads() -> None:
     setup = HealthSetup()
     setup.take(10, 10)
     await setup.tier.process_reads()
@@ -95,7 +95,7 @@ async def test_a_group_that_stopped_committing_has_status_stop() -> None:
     assert setup.health().seconds >= 60
 
 
-async def test_a_verdict_is_not_computed_again_within_ten_seconds() -> None:
+async def test_a_verdict_on_a_group_is_not_computed_again_within_ten_seconds() -> None:
     setup = HealthSetup()
     await setup.watch(4)
     first = setup.health()
@@ -265,7 +265,7 @@ async def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic
     assert setup_with_retention.admin.calls == [("retention", ("t",))]
 
 
-async def test_an_empty_response_does_not_remove_known_retention_times(setup_with_retention: HealthSetup) -> None:
+async def test_known_retention_times_are_kept_after_an_empty_response(setup_with_retention: HealthSetup) -> None:
     known = Retention({"t": 3600.0}, 86_400.0)
     for kept in (known, Retention()):
         setup_with_retention.admin.topic_retention = kept
@@ -276,7 +276,7 @@ async def test_an_empty_response_does_not_remove_known_retention_times(setup_wit
     assert setup_with_retention.retention.known == known
 
 
-async def test_a_partial_response_does_not_remove_known_retention_times(
+async def test_known_retention_times_are_kept_after_a_partial_response(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [

@@ -130,7 +130,7 @@ async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin
     assert list(series.lag) == [7.0]
 
 
-async def test_permissions_are_read_once_as_soon_as_a_group_without_offsets_was_read(admin: ScriptedAdmin) -> None:
+async def test_permissions_are_read_once_when_a_group_without_offsets_is_found(admin: ScriptedAdmin) -> None:
     admin.user_access = Access(frozenset(), any_topic=False)
     async with watching(admin) as monitor:
         await until(monitor, lambda snapshot: snapshot.swept == len(admin.groups))
@@ -245,7 +245,7 @@ async def test_a_forbidden_group_does_not_affect_other_groups(admin: ScriptedAdm
     assert snapshot.summaries["tasks"].lag == 4
 
 
-async def test_a_deleted_group_disappears_with_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_a_deleted_group_disappears_with_the_next_group_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.set_view("orders")
@@ -286,7 +286,7 @@ async def test_group_lists_that_arrive_together_share_a_snapshot(
     assert set(group_counts) <= {3, 6}
 
 
-async def test_groups_of_a_broker_that_left_are_removed_unless_listed_elsewhere(
+async def test_groups_of_a_removed_broker_disappear_unless_another_broker_lists_them(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 0.0)
@@ -339,7 +339,7 @@ async def test_a_group_that_moves_to_another_broker_never_disappears(
     assert always_there
 
 
-async def test_groups_that_a_returning_broker_does_not_list_are_removed(
+async def test_groups_that_a_restarted_broker_does_not_list_are_removed(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_tier, "REMOVAL_GRACE", 0.0)
@@ -377,7 +377,7 @@ async def test_an_unreachable_cluster_is_reported_and_retried(
     assert snapshot.faults == ()
 
 
-async def test_a_paused_monitor_reads_only_on_refresh(admin: ScriptedAdmin) -> None:
+async def test_a_paused_monitor_reads_groups_only_when_the_user_refreshes(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()
@@ -392,7 +392,7 @@ async def test_a_paused_monitor_reads_only_on_refresh(admin: ScriptedAdmin) -> N
         assert not monitor.paused
 
 
-async def test_the_polling_interval_stays_within_its_limits(admin: ScriptedAdmin) -> None:
+async def test_the_polling_interval_cannot_be_set_beyond_its_limits(admin: ScriptedAdmin) -> None:
     monitor = Monitor(admin)
     monitor.set_interval(0.0)
     assert monitor.interval == 0.5
@@ -456,7 +456,7 @@ async def test_the_last_lag_is_kept_with_its_time_while_the_coordinator_moves(se
         assert kept_at < summary.at
 
 
-async def test_lag_is_unknown_if_the_offsets_were_never_read(admin: ScriptedAdmin) -> None:
+async def test_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admin: ScriptedAdmin) -> None:
     """A total of zero partitions would mean that the group has committed nothing."""
     admin.calls.append(("committed_offsets", ("orders",)))
     moving = MovingCoordinator(groups=admin.groups, descriptions=admin.descriptions, calls=admin.calls)
@@ -465,7 +465,7 @@ async def test_lag_is_unknown_if_the_offsets_were_never_read(admin: ScriptedAdmi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_metadata_is_read_more_often_while_a_broker_may_return() -> None:
+def test_metadata_is_read_more_often_while_a_failed_broker_may_return() -> None:
     """After a restart, a broker is polled again only when the metadata contains it."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0

@@ -36,7 +36,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 @pytest.mark.parametrize("few", [0, 1_000], ids=["patched", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
-def test_store_has_the_listed_groups_after_any_sequence_of_lists(
+def test_store_contains_the_listed_groups_after_any_sequence_of_group_lists(
     few: int, history: list[tuple[int, dict[str, str], bool]]
 ) -> None:
     async def run() -> None:
@@ -80,7 +80,7 @@ def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
     return changed
 
 
-async def test_a_moved_group_stays_when_its_old_coordinator_no_longer_lists_it() -> None:
+async def test_a_moved_group_is_kept_when_its_old_coordinator_no_longer_lists_it() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"g": STABLE}), first=True)
     await store.take_list(2, ListingDelta({"g": ELSEWHERE}), first=True)
@@ -126,7 +126,7 @@ async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
         before.summaries["b"] = summary  # type: ignore[index]
 
 
-async def test_the_id_of_a_group_that_is_listed_again_is_stored_only_once() -> None:
+async def test_group_that_is_listed_again_keeps_the_same_id_string() -> None:
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -149,7 +149,7 @@ async def test_start_of_a_state_is_known_only_if_the_change_was_observed() -> No
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_a_failed_read_keeps_the_last_value_and_adds_the_fault() -> None:
+async def test_store_keeps_the_last_value_after_a_failed_read_and_adds_the_fault() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
@@ -166,7 +166,7 @@ async def test_a_failed_read_keeps_the_last_value_and_adds_the_fault() -> None:
     assert snapshot.group_faults == {}
 
 
-async def test_details_are_kept_only_for_the_groups_described_last() -> None:
+async def test_store_keeps_details_only_of_the_groups_that_were_described_last() -> None:
     store = Store(keep=2)
     await store.take_list(1, ListingDelta(dict.fromkeys("abc", STABLE)), first=True)
     for group in "abc":
@@ -174,7 +174,7 @@ async def test_details_are_kept_only_for_the_groups_described_last() -> None:
     assert list(store.snapshot().details) == ["b", "c"]
 
 
-async def test_all_data_of_a_removed_group_is_removed() -> None:
+async def test_store_drops_all_data_of_a_removed_group() -> None:
     store = Store(keep=10)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)
     store.put_summary("a", 100.0)
@@ -202,7 +202,7 @@ async def test_cancelling_the_storing_of_a_list_leaves_a_consistent_snapshot() -
     assert len(after.by_listing[EMPTY]) == SLICE
 
 
-async def test_results_that_arrive_after_their_group_was_removed_are_dropped() -> None:
+async def test_results_that_arrive_after_the_removal_of_their_group_are_dropped() -> None:
     store = Store(keep=10)
     assert store.put_summary("gone", 100.0) is None
     store.put_detail("gone", GroupDescription("gone", "consumer", "consumer", "Stable", 1))

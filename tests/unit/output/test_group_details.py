@@ -65,7 +65,7 @@ async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snaps
     return snapshot, data
 
 
-async def test_json_has_epochs_operations_members_and_lag_of_a_group() -> None:
+async def test_json_of_show_has_epochs_operations_members_and_lag_of_a_group() -> None:
     _, data = await shown("pay")
     (found,) = data["groups"]
     assert found["assignor"] == "uniform"
@@ -78,7 +78,7 @@ async def test_json_has_epochs_operations_members_and_lag_of_a_group() -> None:
     assert (found["lag"], found["lag_unknown"]) == (5, 2)
 
 
-async def test_json_says_for_each_partition_why_its_lag_is_unknown() -> None:
+async def test_json_of_show_says_for_each_partition_why_its_lag_is_unknown() -> None:
     _, data = await shown("pay")
     partitions = {(p["topic"], p["partition"]): p for p in data["groups"][0]["partitions"]}
     why = {key: (row["lag"], row["reason"]) for key, row in partitions.items()}
@@ -93,13 +93,13 @@ async def test_json_says_for_each_partition_why_its_lag_is_unknown() -> None:
     assert partitions["orders", 1]["member_id"] == "m-1"
 
 
-async def test_value_of_a_sensitive_config_is_never_printed() -> None:
+async def test_output_of_show_never_contains_the_value_of_a_sensitive_config() -> None:
     snapshot, data = await shown("pay")
     assert "hunter2" not in json.dumps(data)
     assert "hunter2" not in group_details.as_text(snapshot, "pay", wide=True)
 
 
-async def test_output_of_a_share_group_has_start_offsets_and_reported_lag() -> None:
+async def test_output_of_show_for_a_share_group_has_start_offsets_and_broker_lag() -> None:
     snapshot, data = await shown("shared")
     rows = data["groups"][0]["partitions"]
     assert [(row["start_offset"], row["committed"], row["lag"]) for row in rows] == [
@@ -109,7 +109,7 @@ async def test_output_of_a_share_group_has_start_offsets_and_reported_lag() -> N
     assert "START-OFFSET" in group_details.as_text(snapshot, "shared")
 
 
-async def test_text_output_shows_a_group_of_each_kind() -> None:
+async def test_text_output_of_show_describes_a_group_of_each_kind() -> None:
     snapshot, data = await shown("pay", "connect", "registry", "app", "simple")
     assert data["faults"] == []
     pay = group_details.as_text(snapshot, "pay")
@@ -123,7 +123,7 @@ async def test_text_output_shows_a_group_of_each_kind() -> None:
     assert data["groups"][3]["topology"]["subtopologies"][0]["source_topics"] == ["orders"]
 
 
-async def test_csv_has_one_line_per_partition_of_each_group() -> None:
+async def test_csv_of_show_has_one_line_per_partition_of_each_group() -> None:
     snapshot, _ = await shown("pay", "shared")
     rows = list(csv.DictReader(io.StringIO(group_details.as_csv(snapshot, ["pay", "shared"]).decode())))
     assert len(rows) == 7
@@ -131,14 +131,14 @@ async def test_csv_has_one_line_per_partition_of_each_group() -> None:
     assert (rows[1]["topic"], rows[1]["metadata"], rows[1]["lag"], rows[2]["lag"]) == ("orders", "note", "5", "")
 
 
-async def test_json_reports_a_group_that_does_not_exist_as_a_fault() -> None:
+async def test_json_of_show_reports_a_missing_group_as_a_fault() -> None:
     snapshot, data = await shown("pay", "nope")
     assert [row["group"] for row in data["groups"]] == ["pay"]
     assert [(row["group"], row["name"]) for row in data["faults"]] == [("nope", "GROUP_ID_NOT_FOUND")]
     assert "nope" not in snapshot.groups
 
 
-async def test_control_characters_in_member_ids_are_escaped() -> None:
+async def test_text_output_of_show_escapes_control_characters_in_member_ids() -> None:
     admin = ScriptedAdmin()
     admin.add("a\nb", members=(member("\x1b[2J", client_id="x\u202ey", topics=("t\n",), assignment=(("t\n", (0,)),)),))
     snapshot, data = await shown("a\nb", admin=admin)
@@ -147,7 +147,7 @@ async def test_control_characters_in_member_ids_are_escaped() -> None:
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
 
-async def test_json_reports_a_forbidden_group_as_a_fault_and_has_the_other_groups() -> None:
+async def test_json_of_show_reports_a_forbidden_group_and_has_the_other_groups() -> None:
     admin = cluster()
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="pay", advice="ask for DESCRIBE")
     snapshot, data = await shown("pay", "shared", admin=admin)

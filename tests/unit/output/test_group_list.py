@@ -33,7 +33,7 @@ def rows(snap: Snapshot, **more: Any) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in found["groups"]}
 
 
-def test_json_has_the_documented_fields() -> None:
+def test_json_of_ls_has_the_documented_fields() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not yours", 30, 1, "Orders-Share", "ask")
     found = json.loads(group_list.as_json(group_list_of(mixed_snapshot(), faults=(fault,))))
     assert list(found) == ["version", "cluster", "taken_at", "coverage", "groups", "faults"]
@@ -57,7 +57,7 @@ def test_json_has_the_documented_fields() -> None:
     }
 
 
-def test_unknown_values_are_null_and_never_zero_in_json() -> None:
+def test_unknown_values_are_null_and_never_zero_in_the_json_of_ls() -> None:
     found = rows(mixed_snapshot())
     unread = found["old.group"]
     assert [unread[name] for name in ("type", "state", "members", "lag", "lag_unknown", "read_at")] == [None] * 6
@@ -66,19 +66,19 @@ def test_unknown_values_are_null_and_never_zero_in_json() -> None:
     assert {row["lag_unknown"] for row in rows(mixed_snapshot(), lag=False).values()} == {None}
 
 
-def test_times_are_written_as_rfc3339_in_utc() -> None:
+def test_json_of_ls_has_times_in_rfc_3339_format_and_utc() -> None:
     assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
     assert datetime.fromisoformat(rfc3339(1_700_000_000.25)).timestamp() == 1_700_000_000.25
 
 
-def test_json_and_csv_contain_ids_with_special_characters_unchanged() -> None:
+def test_json_and_csv_of_ls_contain_unusual_group_ids_unchanged() -> None:
     snap = snapshot(dict.fromkeys(HOSTILE, CONSUMER))
     assert set(rows(snap)) == set(HOSTILE)
     text = group_list.as_csv(group_list_of(snap)).decode("utf-8", "surrogateescape")
     assert [row["group"] for row in csv.DictReader(io.StringIO(text, newline=""))] == sorted(HOSTILE)
 
 
-def test_json_escapes_control_characters_and_invisible_characters() -> None:
+def test_json_of_ls_escapes_control_characters_and_invisible_characters() -> None:
     ids = [
         *HOSTILE,
         "\x7fdel",
@@ -95,27 +95,27 @@ def test_json_escapes_control_characters_and_invisible_characters() -> None:
     assert unsafe == {"\n"}
 
 
-def test_tables_escape_control_characters_in_ids() -> None:
+def test_tables_of_ls_escape_control_characters_in_group_ids() -> None:
     text = group_list.as_table(group_list_of(snapshot(dict.fromkeys(HOSTILE, CONSUMER))))
     assert len(text.splitlines()) == len(HOSTILE) + 1
     assert all(line.isprintable() for line in text.splitlines())
 
 
-def test_unknown_values_are_empty_cells_in_csv() -> None:
+def test_csv_of_ls_has_empty_cells_for_unknown_values() -> None:
     text = group_list.as_csv(group_list_of(mixed_snapshot())).decode()
     found = {row["group"]: row for row in csv.DictReader(io.StringIO(text))}
     assert (found["old.group"]["lag"], found["payments.refund"]["lag"]) == ("", "0")
     assert list(found["old.group"]) == [field.name for field in LISTED]
 
 
-def test_table_without_members_and_lag_has_only_the_default_columns() -> None:
+def test_table_of_ls_without_members_and_lag_has_only_the_default_columns() -> None:
     text = group_list.as_table(group_list_of(mixed_snapshot(), members=False, lag=False))
     assert text.splitlines()[0].split() == ["GROUP", "TYPE", "PROTOCOL", "STATE", "COORDINATOR"]
     assert text.splitlines()[-1].split() == ["payments.settle", "consumer", "consumer", "Stable", "1"]
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_table_has_different_marks_for_no_value_no_answer_and_no_permission() -> None:
+def test_table_of_ls_distinguishes_no_value_no_answer_and_no_permission() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(
@@ -135,12 +135,12 @@ def test_table_has_different_marks_for_no_value_no_answer_and_no_permission() ->
     ]  # fmt: skip
 
 
-def test_wide_table_has_coordinator_address_topics_and_hosts() -> None:
+def test_wide_table_of_ls_has_coordinator_address_topics_and_hosts() -> None:
     line = group_list.as_table(group_list_of(mixed_snapshot()), wide=True).splitlines()[-1]
     assert "one.kafka:9092 (1)" in line
     assert line.endswith("payments,rates  10.0.3.7")
 
 
-def test_marks_for_missing_values_are_replaced_with_ascii_characters() -> None:
+def test_marks_for_missing_values_are_ascii_characters_on_an_ascii_terminal() -> None:
     assert marks.lag(5, 1).translate(marks.ASCII) == ">= 5"
     assert marks.NONE.translate(marks.ASCII) == "-"

@@ -27,7 +27,7 @@ def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 
-def test_json_export_has_group_brokers_assignment_and_kgtui_version() -> None:
+def test_json_export_of_a_group_has_brokers_assignment_and_kgtui_version() -> None:
     read = json.loads(render(incident_of("payments.settle"), "json"))
     assert read["tool"] == "kgtui 9.9"
     assert read["group"]["state"] == "Reconciling"
@@ -38,7 +38,7 @@ def test_json_export_has_group_brokers_assignment_and_kgtui_version() -> None:
     assert read["command"].startswith("kafka-consumer-groups.sh ")
 
 
-def test_markdown_export_has_every_section() -> None:
+def test_markdown_export_of_a_group_has_every_section() -> None:
     text = markdown(incident_of("payments.settle"))
     assert text.startswith("# Group `payments.settle`\n")
     for part in ("## Assignment", "## Members", "## Partitions", "## Config", "## Brokers", "kgtui 9.9"):
@@ -46,7 +46,7 @@ def test_markdown_export_has_every_section() -> None:
     assert "500 lost" in text
 
 
-def test_export_contains_no_sensitive_configs_and_no_secrets() -> None:
+def test_export_of_a_group_contains_no_sensitive_configs_and_no_secrets() -> None:
     worker = replace(connect_group().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
     snapshot = example_snapshot()
     described = replace(connect_group(), members=(worker,))
@@ -71,7 +71,7 @@ def test_export_contains_no_sensitive_configs_and_no_secrets() -> None:
         ("http://host/path", "http://host/path"),
     ],
 )
-def test_redact_replaces_secrets_and_no_other_text(text: str, clean: str) -> None:
+def test_function_redact_replaces_secrets_and_no_other_text(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
@@ -97,7 +97,7 @@ def test_group_that_was_never_listed_is_exported_with_its_id_only() -> None:
     assert markdown(read).startswith("# Group `nowhere`")
 
 
-def test_export_lists_other_groups_on_the_same_topics() -> None:
+def test_export_of_a_group_lists_other_groups_that_read_the_same_topics() -> None:
     summary = Summary(1, 5, 0, 1, ("payments.settled",), "", 1.0, 1.0)
     other = replace(summary, topics=("elsewhere",))
     snapshot = replace(example_snapshot(), summaries={"orders.enrich": summary, "legacy.export": other}, swept=2)
@@ -107,7 +107,7 @@ def test_export_lists_other_groups_on_the_same_topics() -> None:
 
 
 @pytest.mark.parametrize("text", ["a`b", "``", "`x`", "|", "a\nb", "<script>", "[x](y)", "\x1b[31m", " lead"])
-def test_no_id_can_close_its_markdown_code_span(text: str) -> None:
+def test_no_group_id_can_end_its_code_span_in_a_markdown_export(text: str) -> None:
     shown = code(text)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence
@@ -118,11 +118,11 @@ def test_no_id_can_close_its_markdown_code_span(text: str) -> None:
     assert "\x1b" not in inner
 
 
-def test_code_fence_is_longer_than_fences_in_the_text() -> None:
+def test_markdown_code_fence_is_longer_than_fences_in_the_fenced_text() -> None:
     assert fenced("````").startswith("`````\n")
 
 
-def test_ids_with_control_characters_cannot_leave_their_markdown_cells() -> None:
+def test_no_group_id_can_break_out_of_its_markdown_table_cell() -> None:
     text = markdown(incident_of(HOSTILE))
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -138,7 +138,7 @@ def test_pipe_character_in_an_id_is_escaped_in_markdown_tables() -> None:
     assert "`a\\|b`" in markdown(incident_of("orders.enrich", snapshot))
 
 
-def test_export_file_has_mode_0600_and_is_never_overwritten(tmp_path: Path) -> None:
+def test_export_file_is_private_and_is_never_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "exports"
     first = write(folder, incident_of("payments.settle"), "markdown")
     second = write(folder, incident_of("payments.settle"), "markdown")

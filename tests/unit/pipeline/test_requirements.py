@@ -38,7 +38,7 @@ def fake_java(home: Path, output: str, code: int = 0) -> Path:
     return home
 
 
-def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pipeline_reports_that_java_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SparkError, match=r"Java 17 or newer.*no java on PATH.*--remote"):
@@ -52,7 +52,7 @@ def test_java_home_that_contains_no_java_is_reported(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("output", ['java version "1.8.0_402"', 'openjdk version "11.0.22" 2024-01-16'])
-def test_java_that_is_too_old_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
+def test_pipeline_reports_that_java_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output)))
     with pytest.raises(SparkError, match=r"is Java (8|11): set JAVA_HOME to a newer Java"):
         requirements.check_java()
@@ -71,7 +71,7 @@ def test_java_17_or_newer_is_accepted(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("", "says nothing$"),
     ],
 )
-def test_message_quotes_the_error_of_java_but_not_its_options(
+def test_message_about_a_failing_java_quotes_its_error_but_not_its_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -89,7 +89,7 @@ def test_pyspark_that_is_not_the_required_version_is_rejected(monkeypatch: pytes
         requirements.check_pyspark()
 
 
-def test_message_about_missing_pyspark_names_the_extra_to_install() -> None:
+def test_message_about_missing_pyspark_names_the_pip_extra_to_install() -> None:
     code = (
         "import sys; sys.modules['pyspark'] = None\n"
         "import importlib.metadata as m\n"
@@ -133,14 +133,16 @@ def test_spark_home_may_be_unset_or_contain_the_required_version(
 # -- tests of checking the URL, the response and the version of a Spark Connect server -------------------------------
 
 
-def test_connect_server_that_never_answers_is_reported_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_connect_server_that_never_answers_is_reported_within_the_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The Spark Connect client alone would retry for ten minutes. The message must not contain the URL's token."""
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):
         session.start(remote="sc://127.0.0.1:1/;token=S3cret")
 
 
-def test_connect_server_with_an_older_spark_is_rejected() -> None:
+def test_spark_connect_server_with_an_older_spark_is_rejected() -> None:
     requirements.check_server_version("4.2.3", "sc://spark")
     requirements.check_server_version("5.0.0-preview1", "sc://spark")
     message = r"needs Spark 4\.2\.0 or newer, but the server at sc://spark runs Spark 3\.5\.1"
@@ -149,7 +151,7 @@ def test_connect_server_with_an_older_spark_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("url", ["spark:15002", "http://spark", "sc://", "sc://spark/path"])
-def test_invalid_connect_url_is_rejected(url: str) -> None:
+def test_invalid_url_of_a_spark_connect_server_is_rejected(url: str) -> None:
     with pytest.raises(SparkError, match="--remote takes an address such as sc://spark:15002"):
         session.start(remote=url)
 
@@ -179,7 +181,7 @@ def publish(folder: Path, content: bytes = b"jar") -> Jar:
     return jar
 
 
-def test_message_about_a_failed_download_names_the_jars_and_their_folder(
+def test_message_about_a_failed_jar_download_names_the_jars_and_their_folder(
     no_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, "http://127.0.0.1:9/maven2")
@@ -194,7 +196,7 @@ def test_message_about_a_failed_download_names_the_jars_and_their_folder(
     assert requirements.REPOSITORY_VARIABLE in message
 
 
-def test_jars_are_downloaded_only_once_and_a_configured_folder_takes_precedence(
+def test_jars_are_downloaded_once_unless_a_configured_folder_has_them(
     no_jars: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jar = publish(no_jars)

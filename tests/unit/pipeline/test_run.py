@@ -60,14 +60,14 @@ def ignore(_: object) -> None:
     """Do nothing. Tests pass this function as the gold job or as a progress callback."""
 
 
-def test_await_end_does_not_stop_a_query_that_has_ended() -> None:
+def test_waiting_for_the_end_of_a_query_does_not_stop_an_ended_query() -> None:
     query: Any = FakeQuery(lambda: True, progress(7, "{}"))
     batches: list[int] = []
     assert await_end(query, batches.append) == 7
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_await_end_stops_the_query_in_another_thread_after_an_interrupt() -> None:
+def test_interrupted_wait_for_a_query_stops_the_query_in_another_thread() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -103,7 +103,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
     run.run_continuously(lake, sources, make_gold, ignore, interval=0.01)
 
 
-def test_continuous_run_updates_the_gold_tables_after_every_interval(
+def test_continuous_pipeline_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     rounds = iter((False, False, False, False))
@@ -118,14 +118,16 @@ def test_continuous_run_updates_the_gold_tables_after_every_interval(
     assert len(updates) == 5
 
 
-def test_continuous_run_stops_all_queries_when_one_fails(replace_queries: Callable[..., tuple[Any, Any]]) -> None:
+def test_continuous_pipeline_run_stops_all_spark_queries_when_one_fails(
+    replace_queries: Callable[..., tuple[Any, Any]],
+) -> None:
     topic, silver = replace_queries(FakeQuery(lambda: False), FakeQuery(fails))
     with pytest.raises(SourceError, match=r"Spark failed: \[STREAM_FAILED\] it broke"):
         run_continuously(Sources())
     assert len(topic.stopped_in) == len(silver.stopped_in) == 1
 
 
-def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
+def test_continuous_pipeline_run_fails_if_it_reads_no_partition_of_the_topic(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))
@@ -133,7 +135,7 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
-def test_end_offsets_are_parsed_from_the_progress_report_of_spark() -> None:
+def test_end_offsets_of_a_query_are_parsed_from_sparks_progress_report() -> None:
     assert end_offsets(None) is None
     assert end_offsets({"sources": [{"endOffset": None}]}) is None
     assert end_offsets({"sources": [{"endOffset": '{"__consumer_offsets":{"0":5,"12":7}}'}]}) == {0: 5, 12: 7}

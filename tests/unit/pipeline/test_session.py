@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_secret_properties_of_kafka_clients_match_the_pattern_for_redaction() -> None:
+def test_spark_redacts_the_properties_of_kafka_clients_that_are_secret() -> None:
     for name in (
         "sasl.jaas.config",
         "ssl.keystore.password",
@@ -30,7 +30,7 @@ def test_secret_properties_of_kafka_clients_match_the_pattern_for_redaction() ->
     assert not re.search(session.SECRETS, "kafka.bootstrap.servers")
 
 
-def test_code_sent_to_executors_imports_only_packages_that_executors_have(tmp_path: Path) -> None:
+def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_path: Path) -> None:
     """Executors have PySpark and PyArrow, but none of the other packages that kgtui depends on."""
     pack_code(tmp_path / "kgtui.zip")
     code = (
@@ -55,7 +55,7 @@ class FailingSession:
         raise ConnectionRefusedError
 
 
-def test_stopping_a_session_waits_for_the_exit_of_the_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_a_spark_session_waits_until_the_jvm_has_exited(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
 
@@ -68,7 +68,7 @@ def test_stopping_a_session_waits_for_the_exit_of_the_jvm(monkeypatch: pytest.Mo
     assert SparkContext._gateway is None
 
 
-def test_stopping_a_session_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_a_spark_session_kills_a_jvm_that_does_not_exit(monkeypatch: pytest.MonkeyPatch) -> None:
     class Gateway:
         proc = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], stdin=subprocess.PIPE)
 
@@ -104,7 +104,7 @@ client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])
-def test_py4j_logs_a_traceback_only_if_its_logging_is_not_silenced(mode: str, *, traceback: bool) -> None:
+def test_py4j_logs_a_traceback_unless_kgtui_silences_its_logging(mode: str, *, traceback: bool) -> None:
     done = subprocess.run([sys.executable, "-c", CLOSED_CONNECTION, mode], capture_output=True, text=True, check=True)
     assert ("Traceback" in done.stderr) is traceback, done.stderr
 
@@ -129,7 +129,7 @@ One line is written in three pieces. The last text is written after the `with` b
 """
 
 
-def test_filter_of_jvm_stderr_removes_noise_and_keeps_errors(capfd: pytest.CaptureFixture[str]) -> None:
+def test_filter_of_jvm_stderr_removes_unwanted_lines_and_keeps_errors(capfd: pytest.CaptureFixture[str]) -> None:
     before = set(threading.enumerate())
     with filtered_jvm_stderr():
         program = subprocess.Popen([sys.executable, "-c", NOISY_PROGRAM], stdin=subprocess.PIPE)

@@ -8,7 +8,7 @@ from kgtui.errors import SourceError
 from kgtui.pipeline.sources import OffsetsTopic, check_read_complete, security_options
 
 
-def test_only_security_properties_of_the_client_are_passed_to_spark() -> None:
+def test_only_login_and_tls_properties_of_the_client_are_passed_to_spark() -> None:
     properties = {
         "security.protocol": "SASL_SSL",
         "sasl.jaas.config": 'x required password="S3cret";',
@@ -26,7 +26,7 @@ def test_only_security_properties_of_the_client_are_passed_to_spark() -> None:
     assert "S3cret" not in repr(OffsetsTopic(("a:1",), {0: (0, 1)}, properties))
 
 
-def test_reading_no_records_or_not_all_partitions_raises_an_error() -> None:
+def test_error_is_raised_if_spark_reads_no_records_or_not_all_partitions() -> None:
     topic = OffsetsTopic(("a:1",), {0: (0, 5), 1: (3, 9), 2: (0, 0)})
     check_read_complete(topic, {0: 5, 1: 9}, 8)
     with pytest.raises(SourceError, match=r"contains up to 11 records.*did not see its partitions 0, 1"):

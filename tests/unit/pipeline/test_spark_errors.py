@@ -28,23 +28,23 @@ Caused by: java.io.IOException: {cause}
         ("\n  [X] what Spark says\n== Plan ==\n", r"Spark failed: \[X\] what Spark says$"),
     ],
 )
-def test_message_for_the_user_depends_on_the_text_of_the_spark_error(text: str, message: str) -> None:
+def test_known_spark_errors_are_translated_into_messages_for_the_user(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message), translated_spark_errors():
         raise PySparkException(text)
 
 
-def test_lost_connection_to_the_jvm_is_reported_as_exit_of_the_jvm() -> None:
+def test_lost_connection_to_the_jvm_is_reported_as_a_jvm_that_has_exited() -> None:
     with pytest.raises(SourceError, match="JVM has exited, because it was killed"), translated_spark_errors():
         raise ConnectionRefusedError
     assert "JVM has exited" in str(to_source_error(EOFError()))
 
 
-def test_exceptions_that_spark_does_not_raise_are_not_translated() -> None:
+def test_exceptions_that_do_not_come_from_spark_are_not_translated() -> None:
     with pytest.raises(KeyError), translated_spark_errors():
         raise KeyError
 
 
-def test_kafka_errors_are_recognized_by_java_class_name() -> None:
+def test_kafka_errors_in_spark_are_recognized_by_their_java_class_name() -> None:
     message = known_message(
         "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics"
     )

@@ -57,7 +57,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_encoding_drops_ignorable_or_default_values_the_version_lacks(
+def test_encoding_drops_ignorable_or_default_values_that_the_version_lacks(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -88,7 +88,7 @@ def test_encoding_a_value_of_the_wrong_type_raises_encode_error(
         LIST_GROUPS.response.encode(version, value)
 
 
-def test_the_longest_group_id_is_encoded_and_decoded() -> None:
+def test_the_longest_possible_group_id_can_be_encoded_and_decoded() -> None:
     value = {"Groups": [{"GroupId": "x" * 32_767}]}
     for version in (0, 5):
         data = LIST_GROUPS.response.encode(version, value)
@@ -96,7 +96,7 @@ def test_the_longest_group_id_is_encoded_and_decoded() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6])
-def test_encoding_and_decoding_an_unsupported_version_raises(version: int) -> None:
+def test_encoding_and_decoding_an_unsupported_version_raises_an_error(version: int) -> None:
     with pytest.raises(EncodeError, match="ListGroupsRequest is supported in versions 0 to 5"):
         LIST_GROUPS.request.encode(version, {})
     with pytest.raises(DecodeError, match="ListGroupsRequest is supported in versions 0 to 5"):

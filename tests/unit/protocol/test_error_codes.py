@@ -52,7 +52,7 @@ def test_kgtui_reacts_as_expected_to_each_error_code_of_the_group_apis(
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 
-def test_constants_in_error_numbers_equal_kafkas_error_codes() -> None:
+def test_constants_of_the_module_error_numbers_equal_kafkas_error_codes() -> None:
     named = {name: number for name, number in vars(error_numbers).items() if isinstance(number, int)}
     assert named == {name: code for code, error in CODES.items() if (name := error.name) in named}
     assert len(named) == 17
@@ -65,6 +65,6 @@ def test_an_unknown_error_code_has_a_name_and_is_not_retried(code: int) -> None:
     assert str(code) in error.message
 
 
-def test_common_errors_have_advice() -> None:
+def test_common_kafka_errors_have_a_piece_of_advice() -> None:
     for code in (29, 30, 31, 35, 58, 68, 69, 86):
         assert lookup(code).advice

@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_hand_written_and_generated_decoders_agree_on_list_groups(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_return_the_same_for_list_groups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,9 @@ def test_hand_written_and_generated_decoders_agree_on_list_groups(version: int, 
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_hand_written_and_generated_decoders_agree_on_offset_fetch(version: int, seed: int, alike: str | None) -> None:
+def test_fast_and_generated_decoders_return_the_same_for_offset_fetch(
+    version: int, seed: int, alike: str | None
+) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
@@ -78,7 +80,7 @@ def test_hand_written_and_generated_decoders_agree_on_offset_fetch(version: int,
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_hand_written_and_generated_decoders_agree_on_list_offsets(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_return_the_same_for_list_offsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -94,7 +96,7 @@ def list_groups_body(*rows: bytes) -> bytes:
     return bytes(6) + bytes([len(rows) + 1]) + b"".join(rows) + TAGS
 
 
-def test_list_groups_rows_with_tags_or_long_strings_are_decoded() -> None:
+def test_list_groups_rows_with_tagged_fields_or_long_strings_are_decoded() -> None:
     """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
@@ -106,7 +108,7 @@ def test_list_groups_rows_with_tags_or_long_strings_are_decoded() -> None:
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_rows_with_equal_states_share_one_string() -> None:
+def test_list_groups_rows_with_equal_states_share_one_string_object() -> None:
     """Two responses differ only in the state of one group, so only the bytes of its row differ.
 
     The decoded rows contain two different states, and each state is one string object.
@@ -125,8 +127,8 @@ def test_rows_with_equal_states_share_one_string() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_cache_of_row_tails_has_a_maximum_size() -> None:
-    """A tail is the part of a row after the group id. Here, each row has another state, and thus another tail."""
+def test_the_cache_of_decoded_list_groups_rows_has_a_maximum_size() -> None:
+    """The cache contains the part of each row after the group id. Here, this part differs in every row."""
     decode = row_decoder(4)
     for number in range(20_000):
         decode(b"".join(map(compact, (f"g{number}", "consumer", f"State{number}"))) + b"\0")
@@ -135,7 +137,7 @@ def test_the_cache_of_row_tails_has_a_maximum_size() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_rows_with_different_tags_but_equal_states_share_one_string() -> None:
+def test_rows_with_different_tagged_fields_but_equal_states_share_one_string() -> None:
     """A newer broker may add a tagged field with a different value per row."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
@@ -146,7 +148,7 @@ def test_rows_with_different_tags_but_equal_states_share_one_string() -> None:
     assert len({id(row.state) for row in decoded}) == 1
 
 
-def test_a_group_id_with_a_two_byte_length_is_decoded() -> None:
+def test_a_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
     """If only the first byte of the length were read, the last bytes of this row would look like a cached row."""
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -155,14 +157,14 @@ def test_a_group_id_with_a_two_byte_length_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
-def test_row_decoder_raises_decode_error_for_a_damaged_row(row: bytes) -> None:
+def test_decoding_a_damaged_list_groups_row_raises_decode_error(row: bytes) -> None:
     row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
     with pytest.raises(DecodeError):
         row_decoder(5)(row)
 
 
-def test_offset_fetch_with_tags_on_some_partitions_is_decoded() -> None:
-    """Rows with tagged fields have a different length, so that the decoder must read the rows one by one."""
+def test_offset_fetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
+    """Rows with tagged fields have a different length, so the decoder must read the rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)
@@ -181,7 +183,7 @@ def test_offset_fetch_with_tags_on_some_partitions_is_decoded() -> None:
             assert decoded["Groups"][0]["ErrorCode"] == 16
 
 
-def test_list_offsets_with_tags_on_some_partitions_is_decoded() -> None:
+def test_list_offsets_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
     def partition(index: int, tags: bytes) -> bytes:
         return index.to_bytes(4, "big") + bytes(2) + bytes(8) + (7 * index).to_bytes(8, "big") + bytes(4) + tags
 
@@ -209,7 +211,7 @@ def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-def test_hand_written_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
+def test_fast_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
         split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):

@@ -23,33 +23,33 @@ CASES = [(api, version) for api in APIS.values() for version in range(api.low, a
 
 
 @pytest.mark.parametrize("client_id", ["kgtui", "", None, NOT_UTF8, "x" * 1000])
-def test_request_headers_survive_encoding_and_decoding(client_id: str | None) -> None:
+def test_request_headers_are_unchanged_after_encoding_and_decoding(client_id: str | None) -> None:
     for api, version in CASES:
         data = encode_request_header(api, version, 77, client_id)
         header = decode_request_header(data + b"body")
         assert header == RequestHeader(api.key, version, 77, client_id, len(data))
 
 
-def test_response_headers_survive_encoding_and_decoding() -> None:
+def test_response_headers_are_unchanged_after_encoding_and_decoding() -> None:
     for api, version in CASES:
         data = encode_response_header(api, version, -5)
         assert encode_response_header(api.key, version, -5) == data
         assert decode_response_header(api.response_header(version), data + b"body") == (-5, len(data))
 
 
-def test_the_client_id_has_a_two_byte_length_in_every_version() -> None:
+def test_length_of_the_client_id_takes_two_bytes_in_every_header_version() -> None:
     assert encode_request_header(LIST_GROUPS, 5, 1, "ab").hex() == "001000050000000100026162" + "00"
     assert encode_request_header(LIST_GROUPS, 2, 1, "ab").hex() == "001000020000000100026162"
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"
 
 
-def test_the_response_header_of_api_versions_has_no_tags() -> None:
+def test_the_response_header_of_api_versions_has_no_tagged_fields() -> None:
     """A client must decode this header before it knows which versions the broker supports (KIP-511)."""
     assert encode_response_header(API_VERSIONS, 4, 9) == bytes.fromhex("00000009")
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")
 
 
-def test_decoding_a_header_skips_its_tagged_fields() -> None:
+def test_decoding_a_header_skips_unknown_tagged_fields() -> None:
     tags = bytes.fromhex("02 00 03 aabbcc 07 00".replace(" ", ""))
     request = encode_request_header(LIST_GROUPS, 5, 1, "ab")[:-1] + tags
     assert decode_request_header(request + b"body").size == len(request)

@@ -39,7 +39,7 @@ def connect_data_of_java() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_a_consumer_subscription_survives_encoding_and_decoding(version: int) -> None:
+def test_a_consumer_subscription_is_unchanged_after_encoding_and_decoding(version: int) -> None:
     value = consumer.Subscription(
         version,
         ("orders", "payments", NOT_UTF8),
@@ -57,7 +57,7 @@ def test_a_consumer_subscription_is_decoded_from_known_bytes() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_a_consumer_assignment_survives_encoding_and_decoding(version: int) -> None:
+def test_a_consumer_assignment_is_unchanged_after_encoding_and_decoding(version: int) -> None:
     assert consumer.decode_assignment(consumer.encode_assignment(OWNED, version=version, user_data=b"x")) == OWNED
     assert consumer.decode_assignment(consumer.encode_assignment((), version=version)) == ()
 
@@ -142,7 +142,7 @@ def test_connect_assignments_without_their_last_fields_are_decoded(connect_data_
 # Tests of decoding and encoding member data of the protocol type `sr` (schema registries)
 
 
-def test_a_schema_registry_identity_survives_encoding_and_decoding() -> None:
+def test_a_schema_registry_identity_is_unchanged_after_encoding_and_decoding() -> None:
     value = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True, scheme="https")
     data = schema_registry.encode_identity(value)
     assert json.loads(data) == {
@@ -156,7 +156,7 @@ def test_a_schema_registry_identity_survives_encoding_and_decoding() -> None:
     assert value.url == "https://registry-1:8081"
 
 
-def test_a_schema_registry_assignment_survives_encoding_and_decoding() -> None:
+def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding() -> None:
     identity = schema_registry.Identity(1, "registry-1", 8081, master_eligibility=True)
     value = schema_registry.Assignment(1, 0, "sr-1-uuid", identity)
     assert schema_registry.decode_assignment(schema_registry.encode_assignment(value)) == value
@@ -165,7 +165,7 @@ def test_a_schema_registry_assignment_survives_encoding_and_decoding() -> None:
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_schema_registry_fields_that_are_missing_or_mistyped_become_none() -> None:
+def test_missing_or_mistyped_fields_of_a_schema_registry_are_decoded_as_none() -> None:
     """Unknown fields are ignored. Registries other than Confluent's, such as Karapace, may send such data."""
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)
@@ -207,11 +207,13 @@ def test_malformed_member_data_is_decoded_as_none(read: Callable[[bytes], object
 @pytest.mark.parametrize("read", DECODERS)
 @settings(max_examples=200)
 @given(data=st.binary(max_size=120))
-def test_decoding_random_bytes_as_member_data_never_raises(read: Callable[[bytes], object], data: bytes) -> None:
+def test_decoding_random_bytes_as_member_data_never_raises_an_error(
+    read: Callable[[bytes], object], data: bytes
+) -> None:
     read(data)
 
 
-def test_decoding_damaged_member_data_never_raises(connect_data_of_java: dict[str, bytes]) -> None:
+def test_decoding_damaged_member_data_never_raises_an_error(connect_data_of_java: dict[str, bytes]) -> None:
     random = Random(11)
     samples = Samples(random)
     seeds = [*connect_data_of_java.values(), schema_registry.encode_identity(schema_registry.Identity(1, "h", 1, None))]

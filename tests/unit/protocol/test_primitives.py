@@ -11,7 +11,7 @@ from kgtui.protocol.primitives import skip_tags, tag_section, uvarint, uvarint_b
 
 
 @given(value=st.integers(0, 2**32 - 1), before=st.binary(max_size=3))
-def test_a_variable_length_integer_survives_encoding_and_decoding(value: int, before: bytes) -> None:
+def test_a_variable_length_integer_is_unchanged_after_encoding_and_decoding(value: int, before: bytes) -> None:
     data = before + uvarint_bytes(value)
     assert uvarint(data + b"\xff", len(before)) == (value, len(data))
 
@@ -20,7 +20,7 @@ def test_a_variable_length_integer_survives_encoding_and_decoding(value: int, be
     ("value", "data"),
     [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (2**31 - 1, "ffffffff07"), (2**32 - 1, "ffffffff0f")],
 )
-def test_variable_length_integers_have_the_expected_bytes(value: int, data: str) -> None:
+def test_variable_length_integers_are_encoded_to_the_expected_bytes(value: int, data: str) -> None:
     assert uvarint_bytes(value).hex() == data
 
 
@@ -34,11 +34,11 @@ def test_a_variable_length_integer_of_more_than_five_bytes_is_rejected() -> None
 
 
 @given(tags=st.dictionaries(st.integers(0, 1000), st.binary(max_size=200), max_size=5))
-def test_skip_tags_returns_the_position_after_the_tagged_fields(tags: dict[int, bytes]) -> None:
+def test_skipping_tagged_fields_returns_the_position_after_them(tags: dict[int, bytes]) -> None:
     section = tag_section(sorted(tags.items()))
     assert skip_tags(b"?" + section + b"rest", 1) == 1 + len(section)
 
 
-def test_skip_tags_rejects_a_tagged_field_longer_than_the_data() -> None:
+def test_skipping_a_tagged_field_that_is_longer_than_the_data_is_rejected() -> None:
     with pytest.raises(DecodeError, match="a length of 9 bytes"):
         skip_tags(b"\x01\x00\x09abc", 0)

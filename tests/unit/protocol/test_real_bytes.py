@@ -84,7 +84,7 @@ def test_the_features_in_tagged_fields_of_api_versions_are_decoded() -> None:
     assert again == answer.replace(raw("00000000 05"), raw("00000000 04")).removesuffix(raw("6f 03 aabbcc"))
 
 
-def test_list_groups_with_unknown_states_types_and_error_codes_is_decoded() -> None:
+def test_list_groups_rows_with_unknown_states_types_and_codes_are_decoded() -> None:
     row = {"GroupId": "g", "ProtocolType": "telepathy", "GroupState": "Levitating", "GroupType": "hive"}
     answer = LIST_GROUPS.response.encode(5, {"ErrorCode": 4711, "Groups": [row]})
     assert LIST_GROUPS.response.decode(5, answer + b"and more") == {

@@ -39,7 +39,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
-def test_a_message_survives_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
+def test_a_message_is_unchanged_after_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(message.struct, version)
     data = message.encode(version, value)
     decoded = message.decode(version, data)
@@ -48,7 +48,7 @@ def test_a_message_survives_encoding_and_decoding(message: Message, version: int
 
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
-def test_fields_omitted_when_encoding_are_decoded_as_their_defaults(message: Message, version: int) -> None:
+def test_fields_that_were_left_out_when_encoding_are_decoded_as_defaults(message: Message, version: int) -> None:
     decoded = message.decode(version, message.encode(version, {}))
     assert decoded == with_defaults(message.struct, {})
 

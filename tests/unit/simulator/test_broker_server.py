@@ -31,7 +31,7 @@ NOT_FOUND_MESSAGE = "16 47726f7570206e6f7065206e6f7420666f756e642e"
 """The error message `Group nope not found.`, encoded as a compact string, in hexadecimal."""
 
 
-async def test_every_version_of_every_api_gets_a_response(cluster: Simulator) -> None:
+async def test_simulator_responds_to_every_version_of_every_api(cluster: Simulator) -> None:
     fields: dict[int, dict[str, Any]] = {
         API_VERSIONS.key: ME,
         METADATA.key: {"Topics": []},
@@ -48,7 +48,7 @@ async def test_every_version_of_every_api_gets_a_response(cluster: Simulator) ->
                 await client.call(api, version, fields.get(api.key, {}))
 
 
-async def test_api_versions_reports_all_supported_versions_and_features(cluster: Simulator) -> None:
+async def test_simulated_broker_reports_all_its_api_versions_and_features(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, ME)
     assert {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]} == {
         api.key: (api.low, api.high) for api in APIS.values()
@@ -103,7 +103,7 @@ async def test_api_versions_rejects_an_invalid_client_software_name(cluster: Sim
     assert answer["ErrorCode"] == 42
 
 
-async def test_responses_are_sent_in_the_order_of_the_requests(cluster: Simulator) -> None:
+async def test_simulated_broker_sends_responses_in_the_order_of_the_requests(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         sent = [client.ask(LIST_GROUPS, 5, {}) for _ in range(20)]
         answers = [await client.read() for _ in sent]
@@ -121,7 +121,7 @@ async def test_a_request_that_arrives_in_several_packets_gets_one_response(clust
     assert unpack_from(">i", answer) == (5,)
 
 
-async def test_metadata_lists_topics_and_never_creates_missing_topics(cluster: Simulator) -> None:
+async def test_metadata_request_lists_topics_and_never_creates_missing_topics(cluster: Simulator) -> None:
     answer = await ask(cluster, 2, METADATA, {"Topics": None})
     assert [row["NodeId"] for row in answer["Brokers"]] == [1, 2, 3]
     assert {row["Name"] for row in answer["Topics"]} == set(cluster.state.topics)
@@ -148,7 +148,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_list_groups_filters_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
+async def test_filters_of_list_groups_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -169,7 +169,7 @@ async def test_brokers_other_than_the_coordinator_reject_requests_about_a_group(
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_describe_errors_distinguish_unknown_groups_from_groups_of_another_type(cluster: Simulator) -> None:
+async def test_describe_errors_distinguish_missing_groups_from_those_of_other_types(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():

@@ -50,7 +50,7 @@ async def names(cluster: SimulatorProcess) -> set[str]:
     return found
 
 
-def test_a_spawned_cluster_executes_commands_and_stops() -> None:
+def test_a_simulated_cluster_in_a_child_process_executes_commands_and_stops() -> None:
     with spawn(Options(groups=300, brokers=2)) as cluster:
         assert cluster.ready["groups"] == 300
         assert [row["node"] for row in cluster.ready["brokers"]] == [1, 2]
@@ -73,12 +73,12 @@ def test_a_spawned_cluster_executes_commands_and_stops() -> None:
         cluster.control("stats")
 
 
-def test_spawn_raises_an_error_if_the_port_is_in_use() -> None:
+def test_starting_a_simulator_process_raises_an_error_if_the_port_is_in_use() -> None:
     with spawn(Options(brokers=1)) as first, pytest.raises(SimulatorError, match="address already in use"):
         spawn(Options(brokers=1, listen=first.bootstrap))
 
 
-def test_a_spawned_cluster_ends_when_its_parent_process_ends() -> None:
+def test_a_simulator_process_ends_when_its_parent_process_ends() -> None:
     script = (
         "import sys\n"
         "from kgtui.simulator import Options, spawn\n"
@@ -101,7 +101,7 @@ def test_a_spawned_cluster_ends_when_its_parent_process_ends() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_the_simulator_program_without_output(number: signal.Signals) -> None:
+def test_a_signal_ends_the_simulator_process_without_output(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "kgtui.simulator", "--brokers=1", "--scenario=empty"]
     served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert served.stdout is not None
@@ -120,7 +120,7 @@ def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.
     assert "0.8" in ready["error"]
 
 
-def test_options_are_equal_after_conversion_to_arguments_and_back() -> None:
+def test_simulator_options_are_equal_after_conversion_to_arguments_and_back() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,

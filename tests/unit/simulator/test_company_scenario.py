@@ -72,7 +72,7 @@ def test_company_groups_have_the_problems_that_the_scenario_file_defines(company
     assert migrating.classic
 
 
-async def test_groups_with_special_characters_in_ids_are_listed_described_and_have_offsets(company: Simulator) -> None:
+async def test_groups_with_special_characters_in_ids_are_described_and_have_offsets(company: Simulator) -> None:
     async with Simulator(clock=ManualClock()) as cluster:
         for node in (1, 2, 3):
             listed = [row["GroupId"] for row in (await ask(cluster, node, LIST_GROUPS, {}))["Groups"]]
@@ -119,7 +119,7 @@ async def test_scenarios_plain_and_empty_define_no_groups() -> None:
     assert "orders.placed" in empty.topics
 
 
-async def test_generated_groups_are_added_up_to_the_requested_number_of_groups() -> None:
+async def test_generated_groups_are_added_up_to_the_requested_number() -> None:
     state = Simulator(groups=500, clock=ManualClock()).state
     assert state.generated is not None
     assert len(state.groups) + len(state.generated.index) == 500

@@ -39,7 +39,7 @@ def lag(simulator: Simulator, group: str, t: float) -> int:
 
 
 @given(st.floats(-DAY, 4 * DAY), st.floats(0, HOUR))
-def test_log_offsets_of_history_topics_never_decrease(t: float, later: float) -> None:
+def test_log_offsets_of_topics_in_the_demo_history_never_decrease(t: float, later: float) -> None:
     topics = {read.topic for group in HISTORY.state.groups.values() for read in group.topics_read}
     assert len(topics) > 10
     for topic in topics:
@@ -48,7 +48,7 @@ def test_log_offsets_of_history_topics_never_decrease(t: float, later: float) ->
         assert all(a <= b for a, b in zip(topic.log_starts(t), topic.log_ends(t), strict=True))
 
 
-def test_traffic_is_higher_in_the_afternoon_than_at_night() -> None:
+def test_traffic_in_the_demo_history_is_higher_in_the_afternoon_than_at_night() -> None:
     topic = DailyTopic("t", 1, 10.0)
     assert topic.flow(16 * HOUR) - topic.flow(14 * HOUR) > 2 * (topic.flow(4 * HOUR) - topic.flow(2 * HOUR))
     from_noon = DailyTopic("t", 1, 10.0, midnight=12 * HOUR)
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_demo_history() -> None:
         ("rotation_between = { begin = 0, end = 9, turns = [[0]] }", "group 'g': .*`every`"),
     ],
 )
-def test_an_invalid_incidents_file_raises_a_usage_error(tmp_path: Path, group: str, message: str) -> None:
+def test_an_invalid_file_of_demo_incidents_raises_a_usage_error(tmp_path: Path, group: str, message: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(f'[[groups]]\nid = "g"\ntype = "classic"\n{group}\n')
     simulator = Simulator(scenario="plain", clock=ManualClock(PLAN.start))

@@ -51,7 +51,7 @@ async def test_injected_latency_delays_responses(cluster: Simulator) -> None:
     assert loop.time() - begin >= 0.15
 
 
-async def test_a_slow_response_delays_later_responses_on_its_connection(cluster: Simulator) -> None:
+async def test_a_delayed_response_delays_later_responses_on_its_connection(cluster: Simulator) -> None:
     cluster.faults.latency(1, 0.2, api=LIST_GROUPS.key)
     loop = asyncio.get_running_loop()
     begin = loop.time()
@@ -66,7 +66,7 @@ async def test_a_slow_response_delays_later_responses_on_its_connection(cluster:
         assert loop.time() - begin >= 0.2 > quick
 
 
-async def test_an_internal_error_is_logged_and_closes_the_connection(
+async def test_internal_error_of_a_simulated_broker_is_logged_and_closes_the_connection(
     cluster: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_name: str) -> int:
@@ -80,7 +80,7 @@ async def test_an_internal_error_is_logged_and_closes_the_connection(
     assert (await ask(cluster, 1, METADATA, {"Topics": []}))["Brokers"]
 
 
-async def test_a_throttle_time_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
+async def test_an_injected_throttle_time_is_reported_and_pauses_the_connection(cluster: Simulator) -> None:
     cluster.faults.throttle(1, 200)
     loop = asyncio.get_running_loop()
     async with RawClient(address(cluster, 1)) as client:
@@ -101,7 +101,7 @@ async def test_the_fault_cut_closes_open_connections_but_new_connections_are_acc
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0
 
 
-async def test_a_restarted_broker_regains_its_port_and_groups(cluster: Simulator) -> None:
+async def test_a_restarted_simulated_broker_gets_its_port_and_groups_back(cluster: Simulator) -> None:
     state = cluster.state
     before = {name: state.coordinator(name) for name in state.groups}
     port = state.node(2).port
@@ -216,7 +216,7 @@ async def test_a_response_with_a_damaged_body_cannot_be_decoded(cluster: Simulat
         assert (await client.call(LIST_GROUPS, 5, {}))["ErrorCode"] == 0
 
 
-async def test_damage_can_cut_a_response_or_change_its_correlation_id(cluster: Simulator) -> None:
+async def test_injected_damage_can_cut_a_response_or_change_its_correlation_id(cluster: Simulator) -> None:
     cluster.faults.damage(1, "cut")
     async with RawClient(address(cluster, 1)) as client:
         client.ask(LIST_GROUPS, 5, {})

@@ -23,7 +23,7 @@ def kinds_and_states(generated: GeneratedGroups) -> dict[str, tuple[int, int]]:
     return {name: (kind, state) for name, kind, state in generated.groups()}
 
 
-def test_generated_group_ids_are_distinct() -> None:
+def test_ids_of_generated_groups_are_distinct() -> None:
     names = [name for name, _ in zip(group_names(), range(250_000), strict=False)]
     assert len(set(names)) == 250_000
     assert len(set(topic_names(2_000))) == 2_000
@@ -55,7 +55,7 @@ def test_generated_groups_do_not_change_if_churn_is_0() -> None:
     assert kinds_and_states(generated) == before
 
 
-def test_group_states_do_not_depend_on_how_often_changes_are_applied() -> None:
+def test_states_of_generated_groups_do_not_depend_on_the_number_of_updates() -> None:
     once, often = generate(), generate()
     once.advance_to(200.0)
     for second in range(0, 201, 5):
@@ -76,7 +76,7 @@ def test_new_console_consumer_groups_reuse_the_memory_of_deleted_groups() -> Non
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
-def test_cached_list_groups_rows_equal_newly_encoded_rows(version: int) -> None:
+def test_cached_rows_of_list_groups_equal_newly_encoded_rows(version: int) -> None:
     generated = generate(2_000, churn=0.05)
     cached = ListGroupsRowCache(generated, version)
     for second in range(0, 60, 2):

@@ -73,7 +73,7 @@ def test_a_classic_group_becomes_dead_some_time_after_it_became_empty() -> None:
     assert described(group, 170)["GroupState"] == "Dead"
 
 
-def test_company_groups_have_every_state_of_a_classic_group() -> None:
+def test_classic_groups_of_the_company_scenario_have_every_state() -> None:
     company = Simulator(clock=ManualClock()).state.groups.values()
     states_seen = {group.state(t) for group in company if group.type == "classic" for t in range(0, 250, 2)}
     assert states_seen == {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"}
@@ -113,7 +113,7 @@ def test_no_partition_of_a_consumer_group_has_two_owners(t: float) -> None:
     assert len(owned) == len(set(owned))
 
 
-def test_a_migrating_group_has_members_of_both_protocols() -> None:
+def test_a_group_in_migration_has_members_of_the_classic_and_the_new_protocol() -> None:
     group = ConsumerGroup("g", ConstantMembership(3), [ConsumedTopic(TOPIC)], classic=frozenset({1}))
     assert [row["MemberType"] for row in described(group, 5)["Members"]] == [1, 0, 1]
 
@@ -210,7 +210,7 @@ def test_schema_registries_agree_on_an_eligible_primary() -> None:
     assert (answer.error, answer.master) == (schema_registry.DUPLICATE_URLS, None)
 
 
-def test_raw_member_data_is_sent_unchanged() -> None:
+def test_raw_member_data_of_a_scenario_is_sent_unchanged() -> None:
     group = ClassicGroup("f", ConstantMembership(1), protocol="x", member_data=RawMemberData("p", b"\1", b"\2"))
     (row,) = described(group, 5)["Members"]
     assert (row["MemberMetadata"], row["MemberAssignment"]) == (b"\1", b"\2")
@@ -223,7 +223,7 @@ def test_members_report_configured_racks_and_static_instance_ids() -> None:
     assert [row["RackId"] for row in rows] == ["a", "b", "a"]
 
 
-def test_two_clusters_are_equal_only_if_their_seeds_are_equal() -> None:
+def test_two_simulated_clusters_are_equal_only_if_their_seeds_are_equal() -> None:
     def snapshot(seed: int) -> list[object]:
         state = Simulator(groups=400, seed=seed, clock=ManualClock()).state
         state.generated.advance_to(500.0) if state.generated else None

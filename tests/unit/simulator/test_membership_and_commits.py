@@ -29,7 +29,7 @@ TIMES = st.floats(min_value=0, max_value=100_000)
 
 
 @given(TIMES, st.floats(min_value=0, max_value=500))
-def test_log_ends_never_decrease_or_fall_below_log_starts(t: float, later: float) -> None:
+def test_simulated_log_ends_never_decrease_or_fall_below_log_starts(t: float, later: float) -> None:
     for now, then in zip(TOPIC.log_ends(t), TOPIC.log_ends(t + later), strict=True):
         assert now <= then
     for start, end in zip(TOPIC.log_starts(t), TOPIC.log_ends(t), strict=True):
@@ -37,7 +37,7 @@ def test_log_ends_never_decrease_or_fall_below_log_starts(t: float, later: float
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: type(pattern).__name__)
-def test_committed_offsets_never_decrease_or_exceed_the_log_end(pattern: CommitPattern) -> None:
+def test_simulated_committed_offsets_never_decrease_or_exceed_the_log_end(pattern: CommitPattern) -> None:
     for one, two in pairwise(range(0, 2_000, 3)):
         before, after, ends = (
             pattern.committed_offsets(TOPIC, one),
@@ -82,7 +82,7 @@ def test_a_member_that_leaves_and_returns_in_a_rotation_is_a_new_member() -> Non
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_hashing_equal_names_gives_equal_hosts_and_ids() -> None:
+def test_hosts_and_ids_of_equal_names_are_equal() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))

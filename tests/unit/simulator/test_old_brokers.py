@@ -22,7 +22,7 @@ def old(version: str, **options: int) -> Simulator:
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
-async def test_a_2_4_broker_supports_only_the_api_versions_of_2_4() -> None:
+async def test_a_simulated_broker_of_kafka_2_4_supports_only_its_api_versions() -> None:
     async with old("2.4") as cluster:
         answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1"}, 3)
         ranges = {row["ApiKey"]: (row["MinVersion"], row["MaxVersion"]) for row in answer["ApiKeys"]}
@@ -57,7 +57,7 @@ async def test_a_cluster_has_only_group_types_that_its_release_supports(version:
         assert {population.type_of(name) for name in population.index} == types
 
 
-async def test_the_scala_coordinator_filters_states_case_sensitively() -> None:
+async def test_the_old_coordinator_in_scala_compares_states_case_sensitively() -> None:
     async with old("3.3") as cluster:
 
         async def count(state: str) -> int:
@@ -69,7 +69,7 @@ async def test_the_scala_coordinator_filters_states_case_sensitively() -> None:
         assert await count("empty") == 0
 
 
-async def test_only_the_scala_coordinator_lists_groups_while_loading() -> None:
+async def test_only_the_old_coordinator_in_scala_lists_groups_while_loading() -> None:
     for version, listed in (("3.3", True), ("4.4", False)):
         async with old(version) as cluster:
             cluster.faults.load(1, 30)
@@ -80,7 +80,7 @@ async def test_only_the_scala_coordinator_lists_groups_while_loading() -> None:
             assert (await ask(cluster, 1, LIST_GROUPS, {}, 4))["ErrorCode"] == 0
 
 
-async def test_share_groups_are_disabled_by_default_in_4_1() -> None:
+async def test_share_groups_are_disabled_by_default_in_kafka_4_1() -> None:
     async with old("4.1") as cluster:
         node = cluster.state.coordinator("jobs.run")
         described = await ask(cluster, node, SHARE_GROUP_DESCRIBE, {"GroupIds": ["jobs.run"]})
@@ -103,7 +103,7 @@ async def test_the_option_features_enables_and_disables_share_groups() -> None:
             assert ("share.version" in {row["Name"] for row in versions["FinalizedFeatures"]}) == (code == 0)
 
 
-async def test_consumer_group_describe_of_3_9_has_no_error_message_or_member_type() -> None:
+async def test_consumer_group_describe_of_kafka_3_9_has_no_error_text_or_member_type() -> None:
     async with old("3.9") as cluster:
         node = cluster.state.coordinator("payments.settle")
         wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
@@ -125,7 +125,7 @@ async def test_offset_fetch_before_v8_returns_the_offsets_of_one_group() -> None
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_groups_of_newer_types_are_coordinated_by_newer_brokers() -> None:
+async def test_groups_of_newer_types_have_newer_brokers_as_coordinators() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

@@ -33,16 +33,16 @@ def ranges_in(jar: Path) -> Ranges:
 
 
 @pytest.mark.parametrize("version", jars.CLIENT_VERSIONS)
-def test_version_ranges_equal_those_in_the_clients_jar_of_each_release(version: str) -> None:
+def test_api_version_ranges_equal_those_in_the_clients_jar_of_each_release(version: str) -> None:
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_version_ranges_of_4_3_equal_those_in_the_4_3_1_distribution() -> None:
+def test_api_version_ranges_of_kafka_4_3_equal_those_of_its_distribution() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 
 
-def test_brokers_support_only_versions_that_kgtui_can_encode() -> None:
+def test_simulated_brokers_support_only_api_versions_that_kgtui_can_encode() -> None:
     for name in RANGES:
         for key, (low, high) in release(name).ranges.items():
             assert APIS[key].low <= low <= high <= APIS[key].high
@@ -63,6 +63,6 @@ def test_parsing_releases_ignores_patch_numbers_and_keeps_the_order_of_a_list() 
 
 
 @pytest.mark.parametrize("name", ["1.0", "five", "4", "99.1"])
-def test_an_unknown_release_is_rejected(name: str) -> None:
+def test_an_unknown_kafka_release_is_rejected(name: str) -> None:
     with pytest.raises(UsageError, match=re.escape(repr(name))):
         release(name)

@@ -20,11 +20,11 @@ def first_line(*brokers: BrokerStatus) -> str:
 @pytest.mark.parametrize(
     ("count", "expected"), [(1, "Reading the groups of 1 broker…"), (3, "Reading the groups of 3 brokers…")]
 )
-def test_empty_tree_shows_the_number_of_brokers_while_connecting(count: int, expected: str) -> None:
+def test_tree_without_groups_shows_the_number_of_brokers_while_connecting(count: int, expected: str) -> None:
     assert first_line(*[BrokerStatus(node, "b:9092") for node in range(count)]) == expected
 
 
-def test_empty_tree_without_groups_says_how_many_brokers_responded() -> None:
+def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> None:
     empty, silent = BrokerStatus(1, "a:9092", answered_at=999.0, groups=0), BrokerStatus(2, "b:9092")
     assert first_line(empty) == "The broker answers, but there is no group that this user may see."
     assert first_line(empty, silent) == "1 of 2 brokers answers, but there is no group that this user may see."

@@ -89,7 +89,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_shows_durations_as_text_and_unknown_values_as_dashes() -> None:
+def test_evidence_of_a_finding_has_durations_as_text_and_dashes_for_unknown_values() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -114,7 +114,7 @@ def test_findings_summary_shows_count_per_severity_and_data_age() -> None:
     assert words(findings_summary(Insights((), ages(), None), NOW))[:2] == ["no findings", "the tables are empty"]
 
 
-def test_warnings_name_missing_unreadable_and_outdated_tables() -> None:
+def test_warnings_name_missing_unreadable_and_outdated_gold_tables() -> None:
     """Each warning is followed by the command that updates the tables. Current tables cause no warning."""
     path = Path("/lake with blanks")
     assert table_warnings(Insights((), ages(), NOW - 60), path, NOW) == []
@@ -144,8 +144,8 @@ def test_without_findings_the_text_names_the_record_and_pipeline_commands() -> N
     assert "kgtui record" not in unread
 
 
-def test_finding_plot_shows_lag_and_rates_but_no_states() -> None:
-    """The lag is unknown in a period that was not recorded, so that the plot has a gap there.
+def test_plot_of_a_finding_shows_lag_and_rates_but_no_group_states() -> None:
+    """The lag is unknown in a period that was not recorded, so the plot has a gap there.
 
     If the plot covers several days, its time axis shows dates.
     """

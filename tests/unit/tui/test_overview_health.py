@@ -69,7 +69,7 @@ def text_of(field: Field) -> str:
          "≥ 5 min offsets may expire in at most 2 h"),
     ],
 )  # fmt: skip
-def test_each_health_value_is_shown_in_its_field(fields: dict[str, Any], label: str, expected: str) -> None:
+def test_overview_shows_each_health_value_in_its_own_field(fields: dict[str, Any], label: str, expected: str) -> None:
     assert text_of(fields_by_label(snapshot_with(**fields))[label]) == expected
 
 
@@ -88,12 +88,12 @@ def test_each_health_value_is_shown_in_its_field(fields: dict[str, Any], label: 
         {"undecided": ()},
     ],
 )
-def test_health_field_without_a_value_is_left_out(fields: dict[str, Any]) -> None:
+def test_overview_leaves_out_health_fields_without_a_value(fields: dict[str, Any]) -> None:
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
 
-def test_urgent_health_fields_are_red_or_amber() -> None:
+def test_overview_shows_urgent_health_fields_in_red_or_amber() -> None:
     found = fields_by_label(
         snapshot_with(loss=Loss("t", 3, 60.0, "log start", 5), rebalances=RebalanceRate(8, 8, 8, 600.0))
     )
@@ -105,12 +105,12 @@ def test_urgent_health_fields_are_red_or_amber() -> None:
     assert found["rebalances"].lines[0][0].role == WARN
 
 
-def test_old_health_verdict_is_shown_with_its_age() -> None:
+def test_overview_shows_an_old_health_verdict_with_its_age() -> None:
     found = fields_by_label(with_health(sample_snapshot(), GROUP, "stuck", ago=180.0))
     assert text_of(found["verdict"]).startswith("✘ STOPPED observed for 2 min as of 3 min ago")
 
 
-def test_trend_is_computed_from_lag_samples_until_the_monitor_reports_it() -> None:
+def test_lag_trend_is_computed_from_samples_until_the_monitor_reports_one() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -65,12 +65,12 @@ def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesS
 # Tests of the texts in table cells and of the widths of table columns
 
 
-def test_symbol_in_place_of_an_unknown_offset_depends_on_the_reason() -> None:
+def test_symbol_for_an_unknown_offset_depends_on_the_reason() -> None:
     marks = {reason: no_value_cell(reason).text for reason in ("no commit", "forbidden", "topic deleted", "not told")}
     assert marks == {"no commit": "–", "forbidden": "x", "topic deleted": "x", "not told": "?"}
 
 
-def test_safe_text_is_not_escaped_twice() -> None:
+def test_text_that_is_already_escaped_is_not_escaped_again() -> None:
     once = safe_text("a\x1bb\\nc")
     assert safe_text(once) == once == "a\\x1bb\\\\nc"
     assert fit_text(once, 100) == once
@@ -78,7 +78,7 @@ def test_safe_text_is_not_escaped_twice() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.integers(min_value=4, max_value=30))
-def test_wrapped_cells_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
+def test_wrapped_table_cells_fit_the_width_and_keep_every_word(texts: list[str], width: int) -> None:
     lines = wrap_cells([Cell(text) for text in texts], width)
     for line in lines:
         assert cell_len("".join(cell.text for cell in line).rstrip()) <= width
@@ -87,13 +87,13 @@ def test_wrapped_cells_fit_the_width_and_keep_every_word(texts: list[str], width
     assert after == before
 
 
-def test_wrapping_escapes_cells_and_marks_them_as_safe_text() -> None:
+def test_wrapping_escapes_table_cells_and_marks_them_as_escaped() -> None:
     (line,) = wrap_cells([Cell("a\x1b")], 20)
     assert line[0].text == "a\\x1b"
     assert isinstance(line[0].text, SafeText)
 
 
-def test_preferred_width_of_a_column_fits_the_widest_value_up_to_max_width() -> None:
+def test_preferred_width_of_a_column_fits_its_widest_value_up_to_a_maximum() -> None:
     rows = [("ab", 1, ""), ("x" * 50, 1_234_567, "")]
     assert [preferred_width(column, rows) for column in COLUMNS] == [20, 9, 4]
 
@@ -109,7 +109,7 @@ def test_narrow_table_drops_the_least_important_columns_and_never_cuts_numbers()
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_at_returns_the_column_that_covers_a_terminal_cell() -> None:
+def test_column_at_a_position_is_the_one_that_covers_this_terminal_cell() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
@@ -266,7 +266,7 @@ def test_row_of_a_streams_process_counts_the_tasks_of_all_its_threads() -> None:
     assert len({row.key for row in rows}) == 6
 
 
-def test_restore_lag_is_unknown_until_task_offsets_are_reported() -> None:
+def test_restore_lag_of_streams_tasks_is_unknown_until_offsets_are_reported() -> None:
     rows = member_rows(data.streams_group())
     assert [row_restore_lag(row) for row in rows] == [0, 0, None, 102_611, 12_400, 90_211]
     without_tasks = StreamsMember("p", 1, task_end_offsets=(("0", 0, 5),))
@@ -371,13 +371,13 @@ def test_pane_notice_about_old_data_shows_its_age_and_the_reason() -> None:
     assert "network" in advice[1].text
 
 
-def test_notice_says_that_a_group_is_no_longer_listed() -> None:
+def test_pane_notice_says_that_the_group_is_no_longer_listed() -> None:
     snapshot = replace(data.example_snapshot(), groups={})
     (line,) = reading_notices(snapshot, "payments.settle", snapshot.details)
     assert "no longer listed" in line[0].text
 
 
-def test_pane_shows_a_placeholder_until_its_data_was_read() -> None:
+def test_pane_shows_a_placeholder_until_its_data_has_been_read() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "new.group", snapshot.details) == []
     assert awaited_text(snapshot, "new.group", snapshot.details, "members") == "reading members…"
@@ -385,7 +385,7 @@ def test_pane_shows_a_placeholder_until_its_data_was_read() -> None:
         assert awaited_text(snapshot, group, snapshot.details, "members") == ""
 
 
-def test_notice_about_an_unsupported_request_has_no_error_color() -> None:
+def test_pane_notice_about_an_unsupported_request_has_no_error_color() -> None:
     snapshot = data.example_snapshot()
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     configs = {"orders.enrich": Reading((), data.NOW, fault)}
@@ -396,7 +396,7 @@ def test_notice_about_an_unsupported_request_has_no_error_color() -> None:
 # Tests of the rows of the Config pane
 
 
-def test_configs_set_for_the_group_are_listed_before_other_configs() -> None:
+def test_configs_that_are_set_for_the_group_are_listed_before_the_others() -> None:
     rows = config_rows(data.configs(), "consumer")
     assert [row.config.name for row in rows] == [
         "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
 
 
-def test_action_ids_and_keys_are_unique() -> None:
+def test_ids_and_keys_of_actions_are_unique() -> None:
     ids = [action.id for action in table.ACTIONS]
     assert len(set(ids)) == len(ids)
     keys = [key for action in table.ACTIONS for key in action.keys.split(",")]
     assert len(set(keys)) == len(keys)
 
 
-def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
+def test_every_action_has_its_functions_a_name_and_a_help_sentence() -> None:
     for action in table.ACTIONS:
         assert callable(action.run), action.id
         assert callable(action.unavailable), action.id
@@ -29,7 +29,7 @@ def test_every_action_has_functions_a_name_and_a_help_sentence() -> None:
         assert action.section in table.SECTIONS, action.id
 
 
-def test_actions_of_one_section_follow_each_other_in_the_table() -> None:
+def test_actions_of_one_section_are_next_to_each_other_in_the_table() -> None:
     sections = [action.section for action in table.ACTIONS]
     assert sections == [section for section in table.SECTIONS for _ in range(sections.count(section))]
 
@@ -52,13 +52,13 @@ def test_generated_readme_table_lists_every_action() -> None:
     assert "| `home` `g` |" in markdown
 
 
-def test_keys_in_the_user_keymap_are_shown_and_unknown_action_ids_are_found() -> None:
+def test_keys_of_the_user_keymap_are_shown_and_unknown_actions_are_found() -> None:
     assert table.unknown_ids(["pause", "no-such"]) == ["no-such"]
     assert table.BY_ID["pause"].keys_in({"pause": "x, ctrl+x"}) == "x ctrl+x"
     assert table.BY_ID["pause"].keys_in({}) == "p"
 
 
-def test_footer_of_a_recording_shows_replay_keys_and_not_delete() -> None:
+def test_footer_of_a_recording_shows_replay_keys_but_no_delete_key() -> None:
     position = cast("ReplayPosition", object())
     live_session = Session(Target("live"))
     recorded_session = Session(Target("recording"), replay_position=position, read_only=True)

@@ -106,7 +106,7 @@ def frame(rows: list[list[Segment]]) -> str:
 
 
 @given(ROWS)
-def test_shortened_frame_shows_the_same_cells_as_the_original(rows: list[list[Segment]]) -> None:
+def test_shortened_terminal_output_shows_the_same_cells_as_the_original(rows: list[list[Segment]]) -> None:
     full = frame(rows)
     shortened = shorten_sgr(full)
     assert screen(shortened) == screen(full)
@@ -127,7 +127,7 @@ def test_text_color_of_blanks_is_omitted_unless_they_are_underlined() -> None:
     assert "32" in shorten_sgr("\x1b[31;44ma\x1b[0m\x1b[4;32;44m  \x1b[0m")
 
 
-def test_unknown_escape_sequences_are_copied_unchanged() -> None:
+def test_unknown_escape_sequences_in_terminal_output_are_kept_unchanged() -> None:
     for data in ("plain", "\x1b[4:3mcurly\x1b[0m", "\x1b]52;c;aGk=\x07", "\x1b[?1049h\x1b[?25l", "\x1b[38;7mx\x1b[0m"):
         assert shorten_sgr(data) == data
     mixed = "\x1b[1ma\x1b[0m\x1b[38;9mx\x1b[0m\x1b[1mb\x1b[0m"

@@ -58,17 +58,17 @@ def characters(messages: list[Message]) -> list[str | None]:
     return [message.character for message in messages if isinstance(message, events.Key)]
 
 
-def test_input_bytes_that_are_not_utf8_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_input_bytes_that_are_not_utf8_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "UTF-8")
     assert characters(messages_for(b"a\xe9b\xff", "ü".encode())) == ["a", "b", "ü", "q"]
 
 
-def test_input_is_decoded_with_the_encoding_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_input_is_decoded_with_the_encoding_of_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "ISO-8859-1")
     assert characters(messages_for(b"a\xe9b")) == ["a", "é", "b", "q"]
 
 
-def test_input_is_decoded_as_utf8_if_the_locale_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_input_is_decoded_as_utf8_if_the_locale_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locale, "getencoding", lambda: "ANSI_X3.4-1968")
     assert input_decoder("utf-8")().decode("ü".encode()) == "ü"
 

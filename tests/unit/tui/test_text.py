@@ -39,14 +39,14 @@ def test_padded_text_has_exactly_the_requested_width(value: str, width: int, rig
     assert cell_len(text.pad(text.plain(value), width, right=right)) == width
 
 
-def test_markup_in_cells_is_not_parsed() -> None:
+def test_markup_in_table_cells_is_shown_unparsed() -> None:
     cell = text.cell("[bold red]x[/]")
     assert cell.plain == "[bold red]x[/]"
     assert not cell.spans
     assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
 
 
-def test_a_long_id_is_cut_at_its_end_or_if_requested_in_its_middle() -> None:
+def test_a_long_id_is_cut_at_its_end_or_on_request_in_the_middle() -> None:
     assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
     assert text.plain("a" * 32_000, 5) == "aaaa…"
     wide = "\u65e5" * 20
@@ -88,11 +88,11 @@ def test_shortened_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_zero_missing_and_unknown_lag_are_written_differently() -> None:
+def test_zero_lag_no_lag_and_unknown_lag_are_written_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
-def test_0_and_100_percent_never_result_from_rounding() -> None:
+def test_0_and_100_percent_are_shown_only_for_exact_values() -> None:
     shares = [
         text.percent_of(0, 1_000),
         text.percent_of(1, 1_000),

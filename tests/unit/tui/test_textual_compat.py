@@ -72,16 +72,16 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_canary_undivided_strip_of_textual_refers_to_itself() -> None:
+def test_canary_textual_strip_that_is_not_divided_refers_to_itself() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
-def test_undivided_strip_is_freed_without_gc() -> None:
+def test_strip_that_is_not_divided_is_freed_without_garbage_collection() -> None:
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8) == 0
 
 
-def test_strip_shorter_than_the_cut_positions_is_freed_without_gc() -> None:
+def test_strip_shorter_than_the_cut_positions_is_freed_without_collection() -> None:
     """Rows of the tree are such strips, because each of them ends before the column of the scroll bar."""
     rendering.prevent_strip_cycles()
     assert objects_in_cycles(Strip.divide, 8, 10) == 0
@@ -158,7 +158,7 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
         assert options.highlighted == 0
 
 
-def test_canary_key_in_a_command_palette_without_its_list_raises_an_exception() -> None:
+def test_canary_key_in_a_closed_command_palette_list_raises_an_exception() -> None:
     palette = CommandPalette()
     with pytest.raises(NoMatches):
         ignored_input._textual_command_list(palette, "page_down")

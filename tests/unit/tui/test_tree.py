@@ -46,7 +46,7 @@ def line_width(line: TreeLine) -> int:
 
 
 @given(st.lists(IDS, min_size=1, max_size=5))
-def test_merging_sorted_lists_gives_one_sorted_list(parts: list[list[str]]) -> None:
+def test_merging_sorted_lists_of_group_ids_gives_one_sorted_list(parts: list[list[str]]) -> None:
     lists = [sorted(part) for part in parts]
     assert list(run_at_once(merge_sorted(lists))) == sorted(group for part in parts for group in part)
 
@@ -65,7 +65,7 @@ def test_merging_60_000_group_ids_pauses_for_the_event_loop() -> None:
 
 
 @given(LISTED, st.sampled_from(GROUPINGS))
-def test_every_group_is_under_exactly_one_node(rows: list[Row], grouping: Grouping) -> None:
+def test_every_group_is_under_exactly_one_node_of_the_tree(rows: list[Row], grouping: Grouping) -> None:
     """For each group, `path_of` returns the path of its node.
 
     The count of each node equals its number of groups plus the counts of its child nodes.
@@ -91,7 +91,7 @@ def test_filtered_tree_contains_only_the_matching_groups(rows: list[Row], groupi
     assert shown == chosen & set(snapshot.groups)
 
 
-def test_group_with_several_topics_is_under_each_topic() -> None:
+def test_tree_by_topic_shows_a_group_under_each_of_its_topics() -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in "abc"]
     topics: dict[str, tuple[str, ...] | None] = {"a": ("x", "y"), "b": (), "c": None}
     snapshot = snapshot_of(rows, summaries={group: summary(topics=value) for group, value in topics.items()})
@@ -120,7 +120,7 @@ def test_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: st
     assert family_of(group) == family
 
 
-def test_node_total_sums_lag_and_counts_groups_with_unknown_lag() -> None:
+def test_node_shows_the_total_lag_and_the_number_of_groups_with_unknown_lag() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]
@@ -136,7 +136,7 @@ def test_node_total_sums_lag_and_counts_groups_with_unknown_lag() -> None:
 @given(
     st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
 )
-def test_equal_values_are_sorted_by_group_id_and_unknown_values_come_last(
+def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
     values: dict[str, int | None], sort: Sort, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
@@ -158,7 +158,7 @@ def _model(count: int) -> TreeModel:
     return model
 
 
-def test_layout_maps_each_row_to_its_row_key_and_back() -> None:
+def test_tree_layout_maps_each_row_to_its_key_and_back() -> None:
     model = _model(150)
     layout = model.layout
     assert layout.rows == 150 + len(model.nodes.by_path)
@@ -171,7 +171,7 @@ def test_layout_maps_each_row_to_its_row_key_and_back() -> None:
     assert layout.find(RowKey(("consumer", "Stable"), "no such group")) is None
 
 
-def test_nodes_opened_by_the_user_stay_open_after_a_refresh() -> None:
+def test_tree_nodes_that_the_user_opened_stay_open_after_a_refresh() -> None:
     model = _model(500)
     stable = ("consumer", "Stable")
     assert stable not in model.layout.opened
@@ -183,7 +183,7 @@ def test_nodes_opened_by_the_user_stay_open_after_a_refresh() -> None:
     assert model.layout.rows in (rows, rows + 1)
 
 
-def test_layout_finds_the_row_of_a_group_among_100_000() -> None:
+def test_tree_layout_finds_the_row_of_a_group_among_100_000() -> None:
     model = _model(100_000)
     model.set_open(("consumer", "Stable"), True)
     assert model.layout.rows > 80_000
@@ -219,11 +219,11 @@ def test_narrow_tree_drops_age_column_then_count_then_lag() -> None:
     assert column_widths(12).lag == 0
 
 
-def test_data_ages_below_a_minute_are_rounded_down_to_ten_seconds() -> None:
+def test_data_ages_below_a_minute_are_rounded_down_to_tens_of_seconds() -> None:
     assert [coarse_age(age) for age in (9.0, 16.0, 19.9, 20.0, 61.0)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 
-def test_row_shows_the_age_of_a_lag_that_could_not_be_read_again() -> None:
+def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
     fault = Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group="orders")
     kept = replace(summary(lag=7), at=NOW - 1, lag_at=NOW - 3, fault=fault)
     rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
@@ -235,7 +235,7 @@ def test_row_shows_the_age_of_a_lag_that_could_not_be_read_again() -> None:
     assert line.split()[-3:] == ["7", "<10", "s"]
 
 
-def test_row_with_a_lag_from_the_newest_read_shows_no_age() -> None:
+def test_tree_row_with_a_lag_from_the_newest_read_shows_no_age() -> None:
     rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]
     snapshot = snapshot_of(rows, summaries={"orders": summary(lag=7)})
     assert TreeModel(snapshot).group_row("orders").age is None

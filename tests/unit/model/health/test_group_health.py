@@ -24,7 +24,7 @@ def test_lag_trend_and_time_until_zero_lag_are_computed_from_all_reads() -> None
     assert health_of(watch([offsets((5, 5))] * 3)).drain == 0
 
 
-def test_no_rate_is_computed_across_a_gap() -> None:
+def test_lag_trend_is_not_computed_across_a_gap_between_reads() -> None:
     """After a failed read or a long time without a read, a new lag trend begins."""
     falling = [offsets((1000 + 10 * n, 2000)) for n in range(5)]
     assert health_of(watch(falling)).trend == pytest.approx(-2.0)
@@ -37,7 +37,7 @@ def test_no_rate_is_computed_across_a_gap() -> None:
     assert health_of(seen).trend_seconds == 10
 
 
-def test_lag_trend_restarts_if_a_partition_gets_a_known_lag() -> None:
+def test_lag_trend_restarts_when_the_lag_of_another_partition_becomes_known() -> None:
     """The lag of the added partition makes the total lag jump, although the group did not become slower."""
     reads = [offsets((10, 20), (10, None)), offsets((10, 20), (10, None)), offsets((10, 20), (10, 500))]
     assert health_of(watch(reads)).trend is None
@@ -57,13 +57,13 @@ def test_time_lag_of_a_group_is_the_largest_of_its_partitions() -> None:
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_summed_unless_a_log_start_is_unknown() -> None:
+def test_lost_records_of_a_group_are_summed_unless_a_log_start_is_unknown() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
 
 
-def test_loss_of_records_is_predicted_from_the_retention_of_the_topic() -> None:
+def test_loss_of_records_is_predicted_from_the_retention_time_of_the_topic() -> None:
     reads = [offsets((1000, 1000 + 10 * n)) for n in range(25)]
     soon = health_of(watch(reads), retention=Retention({"t": 300.0})).loss
     assert soon is not None
@@ -81,7 +81,7 @@ def test_health_names_members_that_delay_a_rebalance_and_how_many_epochs_they_mi
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_empty_period_starts_at_the_first_read_in_state_empty() -> None:
+def test_group_counts_as_empty_since_the_first_read_in_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -97,7 +97,7 @@ def test_empty_period_starts_at_the_first_read_in_state_empty() -> None:
     ("consumer", "offsets may expire in at most 58 min"),
     ("streams", "offsets may expire in at most 58 min"),
 ])  # fmt: skip
-def test_offset_expiry_is_an_upper_limit_if_it_depends_on_commit_times(group_type: str, text: str) -> None:
+def test_predicted_offset_expiry_is_an_upper_limit_if_it_depends_on_commits(group_type: str, text: str) -> None:
     """In classic groups, the retention time of offsets starts when the group becomes Empty.
 
     In consumer and streams groups, it starts at each offset commit, which may be much earlier.
@@ -111,7 +111,7 @@ def test_offset_expiry_is_an_upper_limit_if_it_depends_on_commit_times(group_typ
     assert expiry(empty) == text
 
 
-def test_offset_expiry_is_unknown_for_share_and_simple_groups_and_without_offsets() -> None:
+def test_offset_expiry_is_unknown_for_share_groups_and_simple_groups() -> None:
     """Offsets of share groups never expire.
 
     Offsets of simple groups expire some time after their commits, and kgtui does not observe these commits.
@@ -125,7 +125,7 @@ def test_offset_expiry_is_unknown_for_share_and_simple_groups_and_without_offset
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_empty_period_restarts_after_a_gap() -> None:
+def test_time_since_a_group_became_empty_restarts_after_a_gap() -> None:
     """The group may have had members during the gap, so the time since it became Empty is a lower bound."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
@@ -165,7 +165,7 @@ def test_rebalance_rate_ignores_gaps_and_reads_older_than_an_hour() -> None:
     assert log.rate(9999.0) is None
 
 
-def test_long_read_history_is_bounded_and_keeps_the_oldest_sample() -> None:
+def test_long_read_history_has_a_limited_size_and_keeps_its_oldest_sample() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -179,7 +179,7 @@ def test_long_read_history_is_bounded_and_keeps_the_oldest_sample() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_rebalance_log_of_an_unchanged_group_stores_one_entry_per_minute() -> None:
+def test_rebalance_log_of_an_unchanged_group_stores_at_most_one_row_per_minute() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -233,7 +233,7 @@ def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> N
     assert health.drain is None
 
 
-def test_pause_between_reads_that_is_longer_than_gap_after_is_a_gap() -> None:
+def test_pause_between_reads_is_a_gap_only_if_longer_than_option_gap_after() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

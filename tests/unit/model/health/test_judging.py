@@ -18,7 +18,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
     return [offsets((1000, 1100 + 10 * n)) for n in range(reads)]
 
 
-def test_stuck_group_gets_status_stop_after_more_than_45_s() -> None:
+def test_group_without_new_commits_gets_status_stop_after_more_than_45_s() -> None:
     """Burrow's window has ten commits. At one commit per 5 s, they span 45 s.
 
     The status becomes STOP when the time without a commit is longer than that.
@@ -94,7 +94,7 @@ def test_status_rewind_lasts_until_the_previous_offset_is_reached_again() -> Non
     assert health_of(watch(again)).kind is not Status.REWIND
 
 
-def test_new_records_after_zero_lag_do_not_cause_status_stop_at_once() -> None:
+def test_new_records_in_an_idle_topic_do_not_cause_status_stop_at_once() -> None:
     """The log ends of the last 100 s show that the group had read everything before new records arrived."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
@@ -123,7 +123,7 @@ def test_verdict_is_undecided_if_the_newest_read_lacks_a_log_end_offset() -> Non
     assert kinds(health) == [("ERR", "lag")]
 
 
-def test_worst_of_several_stopped_partitions_has_the_largest_lag() -> None:
+def test_of_several_stopped_partitions_the_one_with_most_lag_is_the_worst() -> None:
     reads = [offsets((10, 15), (10, 200 + n), (10, 300 + n), (400, 400)) for n in range(20)]
     health = health_of(watch(reads))
     assert (health.affected, health.worst.partition if health.worst else None) == (3, 2)
@@ -133,7 +133,7 @@ def test_worst_of_several_stopped_partitions_has_the_largest_lag() -> None:
     assert (lenient.status, lenient.undecided) == (Status.OK, ())
 
 
-def test_group_with_status_err_has_no_undecided_verdicts_of_other_partitions() -> None:
+def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
     """The undecided verdict STOP on the second partition cannot make the status of the group worse than ERR."""
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
@@ -141,7 +141,7 @@ def test_group_with_status_err_has_no_undecided_verdicts_of_other_partitions() -
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_says_that_no_member_subscribes_or_the_group_is_empty() -> None:
+def test_reason_for_stop_says_that_the_group_is_empty_or_nobody_subscribes() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -172,7 +172,7 @@ def test_lag_of_an_observed_commit_is_computed_from_an_older_log_end() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_window_from_frequent_reads_has_the_offset_of_each_commit(
+def test_window_of_commits_from_frequent_reads_has_the_offset_of_each_commit(
     commits: list[tuple[int, int, int]], every: int
 ) -> None:
     """A window computed from reads has the offsets of the commits, each less than one read interval late."""
@@ -203,7 +203,7 @@ reads = st.lists(
 
 
 @given(reads, st.sampled_from([1.0, 5.0, 20.0]))
-def test_random_reads_get_a_bad_status_only_with_enough_data(
+def test_group_gets_a_bad_status_only_if_the_reads_are_sufficient(
     rows: list[tuple[int | None, int | None]], every: float
 ) -> None:
     """Every status except OK needs a lag above 0. STOP also needs reads without progress, and WARN needs five commits.

@@ -48,7 +48,7 @@ def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_share_group_with_growing_lag_and_old_unread_records_gets_warn() -> None:
+def test_share_group_with_growing_lag_and_old_unread_records_gets_status_warn() -> None:
     rows: list[Row] = [(100 + 10 * n, 5000 + 4 * n, 5100 + 14 * n) for n in range(20)]
     assert health_of(read_history(rows)).kind is Status.WARN
     assert reason(health_of(read_history(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
@@ -120,7 +120,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_time_without_progress_continues_across_failed_reads() -> None:
+def test_time_without_progress_is_counted_across_failed_reads() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

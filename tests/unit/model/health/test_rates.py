@@ -21,7 +21,7 @@ def test_slope_of_points_on_a_line_is_exact(gaps: list[int], rate: float, start:
     assert found.seconds == times[-1] - times[0]
 
 
-def test_fewer_than_three_samples_have_no_slope() -> None:
+def test_slope_of_fewer_than_three_samples_is_none() -> None:
     assert slope([1.0, 2.0], [5.0, 6.0]) is None
     assert slope([], []) is None
 
@@ -71,7 +71,7 @@ def test_log_growth_is_computed_only_from_samples_after_the_last_unknown_offset(
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_measured_between_jumps_of_the_log_start_offset() -> None:
+def test_record_deletion_rate_is_measured_between_jumps_of_the_log_start() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None
@@ -82,7 +82,7 @@ def row_of(position: int, log_end: int, log_start: int = 0) -> tuple[CommittedOf
     return CommittedOffset("t", 0, position), PartitionBounds(log_start, log_end)
 
 
-def test_loss_is_expected_when_the_log_start_reaches_the_groups_position() -> None:
+def test_record_loss_is_expected_when_the_log_start_reaches_the_groups_offset() -> None:
     rows = samples(*((at, 5000, 9000 + 20 * int(at), 100 * (int(at) // 30)) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(5000, 11_400, 400)), rows)
     assert loss is not None
@@ -100,7 +100,7 @@ def test_expected_loss_is_the_earlier_of_the_two_estimates() -> None:
     }  # fmt: skip
 
 
-def test_loss_estimate_by_retention_subtracts_the_age_of_the_record() -> None:
+def test_expected_loss_by_retention_time_subtracts_the_age_of_the_record() -> None:
     still = samples(*((at, 9100, 9000 + 20 * int(at), 0) for at in range(0, 125, 5)))
     row = lag_of_commit(*row_of(9100, 11_400))
     loss = loss_to_come(row, still, retention=3600.0)
@@ -123,7 +123,7 @@ def test_loss_estimate_by_retention_subtracts_the_age_of_the_record() -> None:
         (11_400, 20, "has read everything"),
     ],
 )
-def test_group_that_keeps_up_has_no_expected_loss(position: int, per_second: int, why: str) -> None:
+def test_no_loss_is_expected_for_a_group_that_keeps_up(position: int, per_second: int, why: str) -> None:
     rows = samples(
         *((at, position - per_second * (120 - int(at)), 9000 + 20 * int(at), 300 * (int(at) // 30))
           for at in range(0, 125, 5))

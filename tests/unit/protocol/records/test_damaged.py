@@ -37,7 +37,7 @@ def check_usable(record: CoordinatorRecord) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_decoding_a_damaged_record_never_raises(kind: RecordSchema, version: int) -> None:
+def test_decoding_a_damaged_record_never_raises_an_error(kind: RecordSchema, version: int) -> None:
     """Decoding returns a record or an `Undecodable`. A record can be formatted and encoded again."""
     random = Random(f"{kind.type} {version}")
     found: Counter[str] = Counter()
@@ -79,7 +79,9 @@ def test_a_truncated_or_extended_record_is_undecodable(kind: RecordSchema, versi
     version=st.integers(0, 5),
     value=st.none() | st.binary(max_size=200),
 )
-def test_decoding_random_bytes_never_raises(number: int, key: bytes, version: int, value: bytes | None) -> None:
+def test_decoding_random_bytes_as_a_record_never_raises_an_error(
+    number: int, key: bytes, version: int, value: bytes | None
+) -> None:
     outcome = decode(number.to_bytes(2, "big") + key, None if value is None else version.to_bytes(2, "big") + value)
     if isinstance(outcome, CoordinatorRecord):
         check_usable(outcome)
@@ -115,7 +117,9 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_an_array_length_that_exceeds_the_record_is_rejected_at_once(record_type: RecordType, start: bytes) -> None:
+def test_array_length_that_exceeds_the_record_is_rejected_before_reading_on(
+    record_type: RecordType, start: bytes
+) -> None:
     """The record is reported as undecodable, with this length in the reason, before any element is read."""
     key, _ = encode(record_type, {}, None)
     value = start + bytes(3_000_000)

@@ -144,7 +144,7 @@ def test_consumer_group_members_are_decoded_with_and_without_classic_metadata() 
         (b"\0\0" + COMMIT_KEY[2:], b"\0\1" + bytes(26), DecodeFailure.UNKNOWN_VERSION, "versions 0 to 0, not 1"),
     ],
 )
-def test_decode_reports_why_a_record_is_undecodable(
+def test_decoding_a_malformed_record_returns_the_reason(
     key: bytes | None, value: bytes | None, failure: DecodeFailure, reason: str
 ) -> None:
     found = undecodable(key, value)
@@ -152,7 +152,7 @@ def test_decode_reports_why_a_record_is_undecodable(
     assert reason in found.reason
 
 
-def test_decode_reports_type_and_version_of_an_undecodable_record_if_readable() -> None:
+def test_undecodable_record_has_its_type_and_version_if_they_can_be_read() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -175,7 +175,7 @@ def test_a_tombstone_with_a_damaged_key_is_undecodable() -> None:
 
 
 @pytest.mark.parametrize(("kind", "version"), CASES, ids=name_of)
-def test_a_record_survives_encoding_and_decoding(kind: RecordSchema, version: int) -> None:
+def test_a_record_is_unchanged_after_encoding_and_decoding(kind: RecordSchema, version: int) -> None:
     random = Random(f"{kind.type} {version}")
     for _ in range(25):
         samples = Samples(random)
@@ -190,12 +190,12 @@ def test_a_record_survives_encoding_and_decoding(kind: RecordSchema, version: in
         json.dumps(as_json(record)).encode("ascii")
 
 
-def test_encode_uses_the_newest_value_version_by_default() -> None:
+def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
     for kind in RECORD_SCHEMAS.values():
         assert decoded(*encode(kind.type, {}, {})).version == kind.value.high
 
 
-def test_encode_rejects_an_unknown_version_and_an_unknown_field() -> None:
+def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
     """An ignorable field that the version lacks is dropped instead: `leaderEpoch` is not in version 0."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
@@ -214,7 +214,7 @@ def group_of(protocol_type: str, *members: tuple[bytes, bytes]) -> CoordinatorRe
     return decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, value, version=3))
 
 
-def test_classic_members_decodes_the_members_of_consumer_groups() -> None:
+def test_function_classic_members_decodes_the_members_of_consumer_groups() -> None:
     subscription = consumer.Subscription(3, ("orders",), rack="eu-1a")
     assigned = (("orders", (0, 2)),)
     record = group_of("consumer", (consumer.encode_subscription(subscription), consumer.encode_assignment(assigned)))
@@ -226,7 +226,7 @@ def test_classic_members_decodes_the_members_of_consumer_groups() -> None:
     )  # fmt: skip
 
 
-def test_classic_members_decodes_connect_workers_and_schema_registries() -> None:
+def test_function_classic_members_decodes_connect_workers_and_schema_registries() -> None:
     worker = connect.Subscription(2, "http://worker:8083/", 42)
     tasks = connect.Assignment(2, 0, "m-1", "http://worker:8083/", 42, assigned=(("sink", (0, -1)),))
     (member,) = classic_members(
@@ -241,7 +241,7 @@ def test_classic_members_decodes_connect_workers_and_schema_registries() -> None
     assert (member.subscription, member.assignment) == (node, primary)
 
 
-def test_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
+def test_function_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
     """The decoded subscription and assignment are None."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
@@ -250,7 +250,7 @@ def test_classic_members_keeps_the_bytes_of_malformed_member_data() -> None:
         assert {(m.raw_subscription, m.raw_assignment) for m in members} == {noise}
 
 
-def test_classic_members_returns_nothing_if_the_record_has_no_members() -> None:
+def test_function_classic_members_returns_nothing_for_records_without_members() -> None:
     """The record is a tombstone of a group, has an empty list of members, or is an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()

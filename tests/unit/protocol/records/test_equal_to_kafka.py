@@ -30,7 +30,7 @@ def answers() -> list[tuple[Record, KafkaResult]]:
     return list(zip(records, read(records), strict=True))
 
 
-def test_as_json_formats_every_record_as_kafka_does(answers: list[tuple[Record, KafkaResult]]) -> None:
+def test_every_record_is_formatted_as_the_same_json_as_by_kafka(answers: list[tuple[Record, KafkaResult]]) -> None:
     compared: set[tuple[RecordType, int | None]] = set()
     for (key, value), kafka in answers:
         record = decode(key, value)
@@ -47,7 +47,7 @@ def test_kafka_encodes_records_to_the_same_bytes_as_kgtui(answers: list[tuple[Re
         assert kafka.written == record
 
 
-def test_no_damaged_record_is_decoded_differently_from_kafka() -> None:
+def test_damaged_records_are_never_decoded_differently_than_by_kafka() -> None:
     """If Kafka rejects a record, kgtui rejects it, too. If both decode it, the results are equal.
 
     kgtui also rejects records with trailing bytes or with strings that are not UTF-8, which Kafka accepts.
