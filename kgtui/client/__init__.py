@@ -15,6 +15,7 @@ of kgtui that imports aiokafka.
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | requests in the form that aiokafka's connection sends |
 | `login` | the SASL login of a connection, and its repetition before the session ends |
+| `scram` | the messages of SCRAM logins |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |

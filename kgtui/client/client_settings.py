@@ -38,6 +38,7 @@ class ClientSettings:
         mechanism: one of `MECHANISMS`; None if SASL is not used.
         oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER.
         tls: the TLS settings; None if TLS is not used.
+        delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
         client_id: the value of `client.id`; None if it is not set.
         request_timeout: `request.timeout.ms` in seconds, the time limit for one request; None if it is not set.
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
@@ -52,6 +53,7 @@ class ClientSettings:
     password: Secret = NO_SECRET
     tls: Tls | None = None
     oauth: OAuth | None = None
+    delegation_token: bool = False
     client_id: str | None = None
     request_timeout: float | None = None
     api_timeout: float | None = None
@@ -120,7 +122,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     if protocol not in PROTOCOLS:
         raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
     check_supported(properties)
-    mechanism, username, password, oauth = None, "", NO_SECRET, None
+    mechanism, username, password, delegation_token, oauth = None, "", NO_SECRET, False, None
     if protocol.startswith("SASL_"):
         mechanism = _mechanism(properties)
         module = _login_module(properties)
@@ -130,11 +132,13 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
             oauth = oauth_from_properties(properties, module)
         else:
             username, password = _user_and_password(module)
+            delegation_token = mechanism != "PLAIN" and _is_true(module.options.get("tokenauth", NO_SECRET))
     return ClientSettings(
         protocol=protocol,
         mechanism=mechanism,
         username=username,
         password=password,
+        delegation_token=delegation_token,
         oauth=oauth,
         tls=_tls(properties) if protocol.endswith("SSL") else None,
         warnings=unknown_keys(properties, PROPERTIES),
@@ -196,11 +200,11 @@ def _user_and_password(module: LoginModule) -> tuple[str, Secret]:
             f"{JAAS_KEY}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user "
             "name and password"
         )
-    if module.options.get("tokenauth", NO_SECRET).reveal().lower() == "true":
-        raise ConfigError(
-            f"{JAAS_KEY}: tokenauth (delegation tokens) is not supported yet: log in with a user's password"
-        )
     for option in ("username", "password"):
         if option not in module.options:
             raise ConfigError(f'{JAAS_KEY}: {option} is missing: write {option}="…"')
     return str.__str__(module.options["username"].reveal()), module.options["password"]
+
+
+def _is_true(value: Secret) -> bool:
+    return value.reveal().lower() == "true"

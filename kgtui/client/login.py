@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from kgtui.client.exchange import LoginExchange
+from kgtui.client.scram import scram_steps
 from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
 from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -52,20 +53,14 @@ class Login:
 
             self._tokens = Tokens(settings.oauth)
 
-    async def prepare(self) -> dict[str, Any]:
-        """Get a valid token if the mechanism needs one, and return the arguments of the login for `create_conn`.
+    async def prepare(self) -> None:
+        """Get a valid token if the mechanism needs one, before a connection is opened or a login is repeated.
 
         Raises:
             ConnectError: no token can be obtained.
         """
         if self._tokens is not None:
             await self._tokens.get()
-            return {}
-        return {
-            "sasl_mechanism": self._settings.mechanism,
-            "sasl_plain_username": self._settings.username,
-            "sasl_plain_password": self._settings.password.reveal(),
-        }
 
     async def run(self, raw: Any, address: Address) -> float:
         """Log in on an open connection of aiokafka.
@@ -81,7 +76,7 @@ class Login:
         offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": mechanism})
         self._check_offer(offer, mechanism, address)
         lifetime = 0
-        async with aclosing(self._steps(raw, mechanism)) as steps:
+        async with aclosing(self._steps(address)) as steps:
             message = await anext(steps)
             while True:
                 reply = await _ask(raw, SASL_AUTHENTICATE, {"AuthBytes": message})
@@ -93,11 +88,18 @@ class Login:
                 except StopAsyncIteration:
                     return lifetime / 1000 if lifetime > 0 else inf
 
-    def _steps(self, raw: Any, mechanism: str) -> AsyncGenerator[bytes, bytes]:
-        return _password_steps(raw, mechanism) if self._tokens is None else self._token_steps()
+    def _steps(self, address: Address) -> AsyncGenerator[bytes, bytes]:
+        """Return a generator of the messages of the login. The broker's response to each message is sent to it."""
+        if self._tokens is not None:
+            return self._token_steps()
+        return self._plain_steps() if self._settings.mechanism == "PLAIN" else scram_steps(self._settings, address)
+
+    async def _plain_steps(self) -> AsyncGenerator[bytes, bytes]:
+        """Yield the message of PLAIN (RFC 4616)."""
+        yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
     async def _token_steps(self) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of OAUTHBEARER. The broker's response to each message is sent to the generator."""
+        """Yield the messages of OAUTHBEARER."""
         if self._tokens is None or self._settings.oauth is None:
             return
         token = await self._tokens.get()
@@ -131,6 +133,11 @@ class Login:
             return f"{address} refused the login with {lookup(code).name} ({code})"
         if self._tokens is None:
             user = self._settings.username
+            if self._settings.delegation_token:
+                return (
+                    f"{address} refused the delegation token {user!r}: check token id and HMAC in sasl.jaas.config, "
+                    "and whether the token has expired (kafka-delegation-tokens.sh --describe)"
+                )
             return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
         return f"{address} refused the token{_status(reply['ErrorMessage'] or '')}: {self._tokens.advice()}"
 
@@ -225,14 +232,6 @@ async def _ask(raw: Any, api: Api, fields: Mapping[str, Any]) -> dict[str, Any]:
     exchange = LoginExchange(api, fields)
     body = await raw.send(exchange)
     return api.response.decode(exchange.version, body)
-
-
-async def _password_steps(raw: Any, mechanism: str) -> AsyncGenerator[bytes, bytes]:
-    """Yield the messages of PLAIN or SCRAM, which aiokafka creates. See `Login._token_steps`."""
-    authenticator = raw.authenticator_plain() if mechanism == "PLAIN" else raw.authenticator_scram()
-    answer: bytes | None = None
-    while (step := await authenticator.step(answer)) is not None:
-        answer = yield step[0]
 
 
 def _status(message: str) -> str:

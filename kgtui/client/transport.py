@@ -1,7 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
 kgtui calls `aiokafka.conn.create_conn`, and uses only the methods `send`, `connected` and `close` of the connection
-that `create_conn` returns, and its authenticators for PLAIN and SCRAM. `Exchange` says what a request is for aiokafka.
+that `create_conn` returns. `Exchange` says what a request is for aiokafka.
 Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
 whether to decode them in a thread.
 """
@@ -241,13 +241,14 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, name: str) -> dict[str, Any]:
+        """Return the arguments of `create_conn` for TLS, after the login has got what it needs, such as a token."""
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
             if name not in self._contexts:
                 self._contexts[name] = await asyncio.to_thread(self.settings.tls.context, name)
             options["ssl_context"] = self._contexts[name]
         if self._login is not None:
-            options |= await self._login.prepare()
+            await self._login.prepare()
         return options
 
     def _on_close(self, raw: Any, reason: object) -> None:

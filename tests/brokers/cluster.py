@@ -32,6 +32,7 @@ MAIN_CLASSES = {
     "ShareGroupCommand": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
     "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "ConfigCommand": "kafka.admin.ConfigCommand",
+    "DelegationTokenCommand": "org.apache.kafka.tools.DelegationTokenCommand",
 }
 """Short name that `Cluster.tool` accepts → main class of the tool."""
 

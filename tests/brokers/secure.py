@@ -78,6 +78,7 @@ class Secure:
             extra={
                 "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
                 "super.users": "User:ANONYMOUS;User:admin",
+                "delegation.token.secret.key": "secret of the brokers",
                 **dict(self._listener_settings()),
             },
             format_arguments=list(_scram_credentials()),
@@ -135,6 +136,16 @@ class Secure:
             properties |= self._trust()
         wrong = "" if password is None else "-wrong"
         return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
+
+    def create_token(self, principal: str) -> tuple[str, str]:
+        """Create a delegation token for a principal with Kafka's own tool, and return its id and its HMAC."""
+        config = str(self.command_config(principal))
+        arguments = ("--bootstrap-server", self.sasl, "--command-config", config, "--create")
+        done = self.cluster.tool("DelegationTokenCommand", *arguments, "--max-life-time-period", "-1")
+        words = done.stdout.splitlines()[-1].split() if done.stdout else []
+        if done.returncode or len(words) < 2:
+            raise RuntimeError(f"no delegation token was created: {done.stdout}{done.stderr}")
+        return words[0], words[1]
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
         """Write a Java properties file for the address `tls`, with or without a client certificate; return the path."""

@@ -72,6 +72,24 @@ async def test_a_user_can_log_in_with_a_token_of_a_token_endpoint(secure_broker:
 
 
 @pytest.mark.broker
+async def test_a_user_can_log_in_with_a_delegation_token(secure_broker: Secure) -> None:
+    token_id, hmac = await asyncio.to_thread(secure_broker.create_token, "team")
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        f'username="{token_id}" password="{hmac}" tokenauth="true";',
+    }
+    groups = await log_in(secure_broker.sasl, properties)
+    assert "team-a-app" in groups
+    assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
+    wrong = {**properties, "sasl.jaas.config": properties["sasl.jaas.config"].replace(hmac, f"{hmac}x")}
+    reason = await refusal(secure_broker.sasl, wrong)
+    assert hmac not in reason
+    assert reason.startswith(f"{secure_broker.sasl} refused the delegation token '{token_id}': check token id and HMAC")
+
+
+@pytest.mark.broker
 async def test_a_refused_token_is_reported_with_the_reason_of_the_broker(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:

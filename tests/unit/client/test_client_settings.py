@@ -37,6 +37,20 @@ def test_the_login_is_read_from_the_client_properties(protocol: str, mechanism: 
     assert settings.tls == (Tls() if settings.protocol == "SASL_SSL" else None)
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "option", "token"),
+    [
+        ("SCRAM-SHA-256", 'tokenauth="true"', True),
+        ("SCRAM-SHA-512", "tokenauth=TRUE", True),
+        ("SCRAM-SHA-256", 'tokenauth="yes"', False),
+        ("PLAIN", 'tokenauth="true"', False),
+    ],
+)
+def test_delegation_tokens_are_read_from_the_client_properties(mechanism: str, option: str, token: bool) -> None:
+    properties = SASL | {"sasl.mechanism": mechanism, "sasl.jaas.config": f"{SCRAM[:-1]} {option};"}
+    assert from_properties(properties).delegation_token is token
+
+
 def test_timeouts_and_client_id_are_read_from_the_client_properties() -> None:
     settings = from_properties({"client.id": "ops", "request.timeout.ms": "1500", "default.api.timeout.ms": "60000"})
     assert (settings.client_id, settings.request_timeout, settings.api_timeout) == ("ops", 1.5, 60.0)
@@ -85,7 +99,6 @@ def test_client_properties_set_the_pauses_between_attempts_to_connect(
         (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "Krb5LoginModule"),
         (SASL | {"sasl.jaas.config": PLAIN.replace("username", "user")}, "sasl.jaas.config: username is missing"),
         (SASL | {"sasl.jaas.config": PLAIN.replace("password", "pass")}, "sasl.jaas.config: password is missing"),
-        (SASL | {"sasl.jaas.config": SCRAM[:-1] + ' tokenauth="true";'}, "tokenauth (delegation tokens)"),
         (
             {"security.protocol": "SSL", "ssl.truststore.type": "BKS", "ssl.truststore.location": "/t.bks"},
             "ssl.truststore.type=BKS is not supported; convert the store: keytool -importkeystore -srckeystore FILE",
