@@ -70,8 +70,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # The tests run the scale `tiny`. The latency benchmark is left out of it, because it takes minutes even for a few
-    # commits.
+    # The tests run the scale `tiny`. At this scale, the latency benchmark is left out, because it takes minutes even
+    # for a few commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 COUNTER_CELLS = 8
-"""Number of cells that the counter, such as `<000042>`, takes."""
+"""Width of the counter of pressed keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
 """Factor by which the background sweep is accelerated.
@@ -69,7 +69,7 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace the methods. Must be called before the app starts."""
+        """Replace the methods of the app, the tree and the sweep. Must be called before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
             raise RuntimeError(
                 "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"

@@ -18,7 +18,7 @@ EXPECTED = {
     "replay": "one poll forward",
     "pipeline": "decode",
 }
-"""For each benchmark, a part of the name of a figure that it must yield."""
+"""Name of a benchmark → part of the name of a figure that the benchmark must yield."""
 
 MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 """Pytest marks by benchmark. `command_line` starts a broker, and `pipeline` uses all cores for Spark."""
@@ -36,13 +36,13 @@ def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.timeout(900)
-def test_latency_benchmark_yields_plausible_times() -> None:
+def test_latency_benchmark_yields_four_times_between_0_and_300_seconds() -> None:
     seconds = {figure.name: figure.value for figure in latency.figures(latency.TINY)}
     assert len(seconds) == 4
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_a_target_is_compared_with_the_value_or_the_ratio() -> None:
+def test_a_target_limits_the_ratio_if_of_ratio_is_true_else_the_value() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False

@@ -11,7 +11,7 @@ def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, ob
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 
 
-def test_the_cost_per_record_does_not_include_fixed_costs() -> None:
+def test_the_cost_per_record_excludes_the_fixed_cost_of_a_run() -> None:
     costs = extrapolation.layer_costs(2, run(10**6, 11, 13, 20), run(3 * 10**6, 13, 17, 21))
     layers = {layer.name: layer for layer in costs}
     assert {name: layer.micros for name, layer in layers.items()} == {"bronze": 2.0, "silver": 4.0, "gold": 1.0}

@@ -48,12 +48,12 @@ LINES = {
     "see when data or offsets will expire": (TOPIC_CONFIGS, CLUSTER_CONFIGS),
     "delete": (DELETE,),
 }
-"""First cell of a line of the table in the README → the permissions that the line requires."""
+"""Action, the first cell of a line in the README's table of permissions → the permissions that the action needs."""
 
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → wider permissions that include it. To test without the permission, these must be missing too."""
+"""Permission → wider permissions that include it, and that a principal without the permission must not have either."""
 
 
 def only(line: str) -> str:

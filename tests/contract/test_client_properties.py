@@ -98,7 +98,10 @@ REFERENCES = [
 
 
 def with_providers(text: str, folder: Path) -> dict[str, str]:
-    """Return properties that declare Kafka's config providers. The client id is `text`, with `folder` for `FOLDER`."""
+    """Return properties that declare Kafka's config providers and set the client id to `text`.
+
+    The word FOLDER in `text` is replaced with the path of `folder`.
+    """
     package = "org.apache.kafka.common.config.provider"
     return {
         "bootstrap.servers": "localhost:1",

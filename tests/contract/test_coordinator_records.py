@@ -102,7 +102,7 @@ def test_records_of_classic_groups_contain_their_members(written: Written) -> No
 
 
 def test_records_of_migrating_groups_contain_the_metadata_of_classic_members(written: Written) -> None:
-    """While a group migrates to the new protocol, each record of a classic member has the metadata that it sent."""
+    """During a migration to the new protocol, the record of a classic member has the metadata that the member sent."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -132,8 +132,7 @@ def test_an_offset_commit_with_an_expiration_time_is_decoded(written: Written) -
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
-def test_every_record_key_of_a_deleted_group_ends_in_a_tombstone(written: Written) -> None:
-    """The last record of every key of a deleted group is a tombstone."""
+def test_the_last_record_of_each_key_of_a_deleted_group_is_a_tombstone(written: Written) -> None:
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record
@@ -159,7 +158,7 @@ def test_the_record_of_a_regular_expression_subscription_is_decoded(written: Wri
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("broker")
-def test_the_record_key_of_an_expired_offset_commit_ends_in_a_tombstone(tmp_path: Path) -> None:
+def test_the_last_record_of_an_expired_offset_is_a_tombstone(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
     try:
         cluster.start()

@@ -105,8 +105,11 @@ async def test_a_refused_token_is_reported_with_the_reason_of_the_broker(
 
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-async def test_a_login_is_repeated_on_the_same_connection(secure_broker: Secure, mechanism: str) -> None:
-    """The broker closes a connection whose session is over. Requests go on over several sessions without an error."""
+async def test_a_connection_logs_in_again_before_its_session_expires(secure_broker: Secure, mechanism: str) -> None:
+    """A broker closes a connection whose session has expired, so kgtui must log in again before that (KIP-368).
+
+    Requests over the time of several sessions succeed on the same connection.
+    """
     with token_server() as endpoint:
         endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
         config = secure_broker.command_config("team", mechanism="SCRAM-SHA-256")

@@ -67,7 +67,7 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break and repair random brokers, again and again. All brokers work when the task is cancelled."""
+    """Break and repair random brokers until the task is cancelled, and then repair all brokers."""
     try:
         while True:
             node = chance.choice([1, 2, 3])
@@ -93,7 +93,10 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Compares the values in each snapshot with those of the current, complete snapshot. The groups never change."""
+    """Compares each new snapshot with the complete snapshot that the monitor has when the watcher is created.
+
+    The states and lags in all snapshots must be equal, because the groups never change.
+    """
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)

@@ -45,7 +45,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice of the first fault of an answer. Without a fault, the result is `` or `missing`."""
+    """Return the advice of the first fault of an answer; without a fault, `` if the data was found, else `missing`."""
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -98,7 +98,7 @@ async def _delete(admin: KafkaGroupAdmin) -> str:
 ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
     zip(LINES, (_list_one, _list_all, _members, _offsets, _any_topic, _lag, _configs, _expiry, _delete), strict=True)
 )
-"""First cell of a line of the table → function that returns why the line is not possible, or `` if it is possible."""
+"""Action, the first cell of a line → function that tries the action, and returns why it failed (`` if it succeeded)."""
 
 MISSING = [
     ("list a group", LIST_ONE, "missing"),
@@ -114,7 +114,10 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""Line, missing permission, and the advice that names it; `missing` if the broker leaves out data without an error."""
+"""Tuples of an action, a missing permission, and the advice that names this permission.
+
+The advice is `missing` if the broker leaves out data without an error.
+"""
 
 
 @asynccontextmanager
@@ -123,7 +126,7 @@ async def _as_principal(secure: Secure, principal: str) -> AsyncIterator[KafkaGr
         yield admin
 
 
-def test_every_line_of_the_readme_table_is_tested() -> None:
+def test_every_line_of_the_readme_table_of_permissions_is_tested() -> None:
     table = README.read_text().split("| to | you need", 1)[1].split("\n\n", 1)[0]
     lines = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert lines == list(LINES)
@@ -131,7 +134,7 @@ def test_every_line_of_the_readme_table_is_tested() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-async def test_the_permissions_of_a_line_are_sufficient(secure_broker: Secure, line: str) -> None:
+async def test_the_permissions_in_the_readme_suffice_for_each_action(secure_broker: Secure, line: str) -> None:
     if line == "delete":
         secure_broker.cluster.commit(DELETED_GROUP, {(TOPIC, 0): 1})
     async with _as_principal(secure_broker, only(line)) as admin:
@@ -139,7 +142,7 @@ async def test_the_permissions_of_a_line_are_sufficient(secure_broker: Secure, l
 
 
 @pytest.mark.parametrize(("line", "permission", "advice"), MISSING)
-async def test_each_permission_of_a_line_is_necessary(
+async def test_an_action_fails_if_one_permission_in_the_readme_is_missing(
     secure_broker: Secure, line: str, permission: Permission, advice: str
 ) -> None:
     async with _as_principal(secure_broker, without(permission)) as admin:
@@ -169,15 +172,20 @@ def test_commands_say_that_offsets_may_be_hidden(secure_broker: Secure, capfd: p
     assert "no offsets that you may see" in out
 
 
-def test_groups_with_visible_offsets_are_complete(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ls_prints_the_lag_of_a_group_with_visible_offsets_without_a_warning(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = _kgtui(secure_broker, "team", capfd, "ls", "--lag", "--group", "team-a-app")
     assert (code, out.split()[-1], err) == (0, "6", "")
 
 
-def test_a_group_without_commits_is_complete_for_users_who_may_describe_all_topics(
+def test_lag_of_a_group_without_commits_is_unknown_if_offsets_may_be_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group has a member, and its member reveals to `groupsonly` that a forbidden topic is read."""
+    """The user `groupsonly` sees that a member of the group reads a topic that this user may not describe.
+
+    The lag is therefore `?` for this user, but `–` (none) for users who may describe all topics.
+    """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:
         members.wait_until_assigned()

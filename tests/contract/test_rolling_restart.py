@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time from the moment at which a broker responds again until everything shown is fresh, in seconds."""
+"""Maximum time after a broker responds again until all shown values are fresh, in seconds."""
 
 
 class Watcher:
@@ -87,7 +87,7 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_rolling_restart_kill_and_stop_show_no_wrong_values(tmp_path: Path) -> None:
+def test_no_wrong_values_are_shown_while_brokers_are_restarted_killed_or_paused(tmp_path: Path) -> None:
     # The coordinators need copies of `__consumer_offsets` on all brokers.
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
@@ -142,7 +142,10 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until all three brokers are in the metadata and `node` lists its groups; return the time until fresh."""
+    """Wait until all three brokers are in the metadata and `node` lists its groups.
+
+    Return the time, in seconds, from then until all shown values are fresh.
+    """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):
         while not await _quietly(lambda: _all_respond([address])):  # noqa: ASYNC110

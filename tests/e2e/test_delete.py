@@ -95,7 +95,9 @@ def test_deleting_marked_groups_is_confirmed_by_typing_their_number(ui: Ui) -> N
     ("found_by", "asked"),
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
-def test_group_id_with_control_characters_is_confirmed_in_a_typable_form(ui: Ui, found_by: str, asked: str) -> None:
+def test_delete_dialog_asks_for_a_typable_form_of_ids_with_control_characters(
+    ui: Ui, found_by: str, asked: str
+) -> None:
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("To confirm, type the")

@@ -57,7 +57,7 @@ def test_start_screen_accepts_another_address_after_a_failed_attempt(
     assert terminal.status() == 0
 
 
-def test_reason_why_a_cluster_is_unreachable_is_shown_until_it_responds(terminal: Terminal) -> None:
+def test_screen_says_why_a_cluster_is_unreachable_until_a_broker_responds(terminal: Terminal) -> None:
     """The screen shows the address, the reason and advice. When a broker responds, the screen shows the groups."""
     port = free_port()
     terminal.start("--interval", "0.5", "--bootstrap-server", f"127.0.0.1:{port}")

@@ -323,7 +323,7 @@ async def test_the_delete_dialog_fits_every_supported_terminal_size(
         assert "To confirm, type " in screen_text(app)
 
 
-async def test_the_dialog_deletes_only_the_groups_that_it_has_planned(
+async def test_the_dialog_deletes_its_groups_even_if_the_app_has_selected_others(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")

@@ -86,7 +86,7 @@ async def test_the_filter_terms_verdict_and_timelag_select_groups(
         assert "3 of 10 watched" in note_of(app)
 
 
-async def test_a_filter_by_lag_says_that_the_result_is_preliminary(tmp_path: Path) -> None:
+async def test_the_filter_bar_says_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -108,7 +108,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_the_overview_says_how_long_stop_takes_to_be_decided(tmp_path: Path) -> None:
+async def test_the_overview_says_how_long_to_observe_a_group_for_verdict_stop(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -142,7 +142,7 @@ async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
         assert "delete" not in {binding.binding.id for binding in app.screen.active_bindings.values()}
 
 
-async def test_keys_for_pausing_immediate_poll_and_polling_interval(tmp_path: Path) -> None:
+async def test_keys_pause_polling_poll_at_once_and_change_the_interval(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -83,8 +83,8 @@ class BackgroundRuns:
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
             # Runs with an even number are killed before or while they read records, runs with an odd number while they
-            # decode records or compute gold tables. Half of both use a Spark Connect server, so that even the shortest
-            # series decodes records with one.
+            # decode records or compute gold tables. Half of the even and half of the odd runs use a Spark Connect
+            # server, so that even in the shortest series, a run decodes records through such a server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):

@@ -90,7 +90,10 @@ def test_cleanup_lists_unused_groups_and_families_from_polls_and_records(spark: 
 
 
 def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(spark: SparkSession) -> None:
-    """Polls do not see every commit. Without decoded commits, the group may have committed until it became Empty."""
+    """Polls miss commits that repeat the previous offset.
+
+    Without decoded commits, a group is therefore assumed to have committed until it became Empty.
+    """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
         tables.poll(day * DAYS, keyframe=True, gap=None if day == 0.5 else "recorder stopped")
@@ -107,9 +110,9 @@ def test_offset_expiry_is_counted_from_the_last_commit_or_from_becoming_empty(sp
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Without them, the offsets of a consumer group expire a week after it became Empty, which was on day 1.5.
+        # Without decoded commits, the offsets of a consumer group expire a week after the group became Empty (day 1.5).
         "polled": ms(1.5 * DAYS + WEEK),
-        # With commits from decoded records, the offsets expire a week after the last commit, which was on day 1.
+        # With decoded commits, the offsets expire a week after the last commit, which was on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
         # The group has been Empty since day 0.5. The later change of its offsets (a reset) does not delay the expiry.
         "classic": ms(0.5 * DAYS + WEEK),

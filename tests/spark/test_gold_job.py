@@ -29,7 +29,7 @@ def sorted_rows(rows: DataFrame) -> list[tuple[object, ...]]:
     return sorted(map(tuple, rows.collect()), key=repr)
 
 
-def test_pipeline_runs_on_a_cluster_with_python_at_another_path_than_the_driver(
+def test_pipeline_runs_on_a_cluster_whose_python_path_differs_from_the_drivers(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"

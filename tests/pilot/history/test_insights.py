@@ -229,7 +229,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_a_missing_lake_shows_the_commands_that_create_it(
+async def test_insights_without_a_lake_shows_the_commands_that_create_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -243,7 +243,7 @@ async def test_a_missing_lake_shows_the_commands_that_create_it(
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_a_lake_without_gold_tables_shows_the_command_that_creates_them(tmp_path: Path, lake: Path) -> None:
+async def test_insights_without_gold_tables_shows_the_command_that_creates_them(tmp_path: Path, lake: Path) -> None:
     """After the tables were created, the key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)

@@ -217,7 +217,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_requesting_a_past_time_on_a_live_screen_opens_the_recording_there(tmp_path: Path) -> None:
+async def test_requesting_a_past_time_of_a_live_cluster_opens_its_recording_at_that_time(tmp_path: Path) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         main_screen(app).post_message(TimeRequested(sample_history.time_of_poll(20)))

@@ -98,7 +98,7 @@ async def test_column_titles_are_numbers_if_client_ids_have_the_same_ending() ->
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_the_chosen_member_is_kept_after_a_new_snapshot_and_a_resize() -> None:
+async def test_the_same_member_stays_chosen_after_a_new_snapshot_and_a_resize() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:

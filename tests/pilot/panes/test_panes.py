@@ -225,7 +225,7 @@ async def test_key_v_groups_assignments_by_partition_member_host_and_rack() -> N
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_key_l_shows_only_partitions_without_owner_or_about_to_move() -> None:
+async def test_key_l_shows_only_partitions_that_have_no_owner_or_must_move() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
