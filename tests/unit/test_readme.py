@@ -76,7 +76,7 @@ def test_filter_table_has_every_term_with_a_valid_example() -> None:
 
 @pytest.mark.parametrize("words", commands_in_readme(), ids=" ".join)
 def test_parsers_of_kgtui_accept_the_commands_in_the_readme(words: list[str]) -> None:
-    """They accept the options and the filters of each command line."""
+    """The parsers accept the options and the filters of each command line."""
     if words[:1] == ["groups"]:
         assert "list" in read_options(words[1:], OPTIONS)
         return

@@ -73,7 +73,7 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
 
 
 async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = QUICK) -> str:
-    """Try in vain to connect to the address with a `Pool`; return the reason that the error gives."""
+    """Connect to the address with a `Pool`, which must fail, and return the reason that the error gives."""
     async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)

@@ -21,7 +21,7 @@ PASSWORD = "st0re-S3cret"
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Create certificates in PEM, and the stores of `make_stores` in the same folder."""
+    """Create certificates in PEM, and from them the Java stores of `make_stores`, in one folder."""
     certificates = make_certificates(tmp_path_factory.mktemp("stores"))
     make_stores(certificates, PASSWORD)
     return certificates
@@ -56,7 +56,7 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
 def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(stores: Path, kind: str) -> None:
-    """As in Java, the types JKS and PKCS12 stand for any store, and JKS is the default."""
+    """As in Java, the values JKS and PKCS12 are accepted for either kind of store, and JKS is the default."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
 

@@ -77,7 +77,7 @@ async def test_a_token_login_succeeds_when_the_broker_sends_an_empty_response() 
 
 
 async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login() -> None:
-    """The broker responds without an error code at first. Its reason comes after a second message (RFC 7628)."""
+    """The first response has no error code. The broker sends the reason after a second message (RFC 7628)."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:

@@ -154,7 +154,7 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
 async def test_topics_of_a_failed_leader_are_looked_up_again_less_and_less_often() -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
-    After a removal, further failures of the broker have no effect during a pause, which grows from time to time.
+    After a removal, further failures of the broker have no effect during a pause, which grows with each removal.
     A response from the broker resets the pause.
     """
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:

@@ -395,7 +395,7 @@ async def test_client_id_and_request_timeout_are_taken_from_client_settings() ->
 
 
 async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> None:
-    """This happens if advertised.listeners is wrong or a port is forwarded."""
+    """Two brokers report the same address if `advertised.listeners` is wrong or a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=5)).brokers) == 2

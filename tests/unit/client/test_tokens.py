@@ -61,7 +61,7 @@ async def test_client_credentials_and_scope_are_sent_to_the_oauth_token_endpoint
 
 
 async def test_oauth_options_of_sasl_jaas_config_are_used_if_newer_properties_are_unset(endpoint: TokenServer) -> None:
-    """Kafka before 4.1 has the credentials only there (KIP-768)."""
+    """Kafka's clients before 4.1 read the credentials only from `sasl.jaas.config` (KIP-768)."""
     properties = endpoint.properties(**{"sasl.oauthbearer.header.urlencode": "true"})
     for name in ("id", "secret"):
         del properties[f"sasl.oauthbearer.client.credentials.client.{name}"]

@@ -167,7 +167,7 @@ def everything_logged() -> Any:
 
 @pytest.mark.usefixtures("everything_logged")
 async def test_the_debug_messages_of_aiokafka_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """They contain whole requests, including logins."""
+    """Debug messages of aiokafka contain whole requests, including logins."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         await dialler.dial(split_address(fake[1].address), timeout=5)

@@ -1,6 +1,6 @@
 """A recorder that runs until its process is killed, started with `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-It writes a keyframe every second, so that it also compacts every second and may be killed during a compaction.
+The recorder writes a keyframe every second. It therefore compacts every second, and may be killed during a compaction.
 """
 
 from __future__ import annotations

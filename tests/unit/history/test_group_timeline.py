@@ -141,7 +141,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """They are also unknown at the next poll, because a rate needs the offsets of two polls in a row.
+    """The next poll has no rates either, because a rate needs the offsets of two polls in a row.
 
     A fault of a broker that is not the coordinator of the group has no effect.
     """

@@ -43,7 +43,7 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Wait until the lake has more than `more_than` polls, and return their number. `process` is the recorder."""
+    """Wait until the lake has more than `more_than` polls, and return how many it has. `process` is the recorder."""
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
         found = polls_in(lake)

@@ -1,4 +1,4 @@
-"""A recording contains the permissions of the recorder, and replays use them."""
+"""A recording contains the permissions of the user who recorded, and replays use these permissions."""
 
 from __future__ import annotations
 

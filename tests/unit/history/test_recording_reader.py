@@ -200,7 +200,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tm
 
 
 def test_compacting_a_recording_writes_one_file_per_keyframe(tmp_path: Path) -> None:
-    """Its Delta commit has `dataChange` false, so that streams that read the table do not read the rows again."""
+    """The Delta commit of a compaction has `dataChange` false, so that streaming readers do not read the rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()

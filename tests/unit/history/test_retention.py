@@ -35,7 +35,7 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
     # The retention of topics `a` and `b` was requested. The cluster returned none for `a`, so its stored value is
-    # removed. It also returned no retention of offsets, but this stored value stays.
+    # removed. The cluster also returned no retention of offsets, but this stored value stays.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0

@@ -152,7 +152,7 @@ def test_expired_records_are_more_urgent_than_records_about_to_expire() -> None:
 
 
 def test_growing_backlog_of_a_group_without_other_findings_is_reported() -> None:
-    """It is not reported if its oldest unread record is only seconds old, or if its trend is uncertain."""
+    """The backlog is not reported if its oldest unread record is only seconds old, or if its trend is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"

@@ -24,7 +24,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """Return rows for table `members`, sorted by key. `groups` is a mapping from group id to number of members."""
+    """Return rows for table `members`, sorted by the key of the table. `groups` maps group id to number of members."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")

@@ -1,4 +1,7 @@
-"""Pending days begin with the earlier of two days: the first day that has new rows, and the newest computed day."""
+"""Tests of pending days, whose gold rows the next run of the pipeline computes.
+
+Pending days begin with the earlier of two days: the first day that has new rows, and the newest computed day.
+"""
 
 from __future__ import annotations
 

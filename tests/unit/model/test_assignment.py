@@ -93,7 +93,7 @@ def test_partition_waits_for_a_static_member_that_left_temporarily() -> None:
 
 
 def test_partition_with_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
-    """It is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
+    """The partition is `UNSUBSCRIBED` if no member subscribes to its topic, otherwise `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
     assert status(found, "t", 4) is PlacementStatus.UNOWNED

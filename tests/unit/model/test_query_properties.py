@@ -1,4 +1,4 @@
-"""Properties of the filter language, checked with generated filters and hostile text."""
+"""Properties of the filter language, checked with generated filters and arbitrary text."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If garbage were collected before the frame is drawn, a key press would have to wait for both tasks."""
+    """If garbage were collected before the frame is drawn, a key press would have to wait for both."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -96,7 +96,7 @@ async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch:
 
 
 async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(admin: ScriptedAdmin) -> None:
-    """The monitor publishes it when every broker has sent its first list, and does not wait for `publish_interval`."""
+    """When every broker has sent its first list, the monitor publishes without waiting for `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}

@@ -1,4 +1,4 @@
-"""Read Kafka's own message schemas from its jars, and compare the tables of kgtui with them, field by field."""
+"""Read Kafka's own message schemas from its jars, and compare kgtui's message tables with them, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of encoding: absent fields, defaults, values of the wrong type, and malformed tables."""
+"""Tests of encoding: absent fields, defaults, values of the wrong type, and malformed message tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every table equals the schema in kafka-clients 4.4.0, field by field and version by version."""
+"""Every message table equals the schema in kafka-clients 4.4.0, field by field and version by version."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
 
 
 def test_each_api_supports_the_expected_versions() -> None:
-    """This test fails if a change of a table drops support for a version."""
+    """This test fails if a change of a message table drops support for a version."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

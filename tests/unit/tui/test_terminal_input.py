@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
-    """Run a driver's input thread, send it these bytes and then the key `q`, and return the messages that it posts."""
+    """Run the input thread of a driver, send it these bytes and then the key `q`, and return the posted messages."""
     readable, writable = os.pipe()
     driver: Any = object.__new__(driver_class or with_workarounds(LinuxDriver))
     driver.fileno, driver._debug, driver.exit_event = readable, False, threading.Event()

@@ -1,4 +1,4 @@
-"""Tests of the lag trend and of the estimated drain time, record age and loss. Without enough data, they are None."""
+"""Tests of estimates: lag trend, time until the lag is 0, record age and loss. They are None without enough data."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Record = tuple[bytes, bytes | None]
 
 
 class KafkaResult(NamedTuple):
-    """Kafka's result for one record. If Kafka decoded it, `json` and `written` are set, otherwise `error`."""
+    """Kafka's result for one record. If Kafka decoded the record, `json` and `written` are set, otherwise `error`."""
 
     json: dict[str, Any] | None
     """The record as CoordinatorRecordJsonConverters prints it."""

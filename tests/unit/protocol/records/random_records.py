@@ -1,4 +1,4 @@
-"""Generate random records of every type and version from the tables."""
+"""Generate random records of every type and version from the record tables."""
 
 from __future__ import annotations
 

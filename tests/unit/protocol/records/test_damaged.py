@@ -1,4 +1,4 @@
-"""`decode` returns a record or an `Undecodable` for damaged bytes. Their size limits its memory and time."""
+"""Decoding damaged bytes returns a record or an `Undecodable`. The number of bytes limits memory and time."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """An ignorable field that the version lacks is dropped instead: `leaderEpoch` is not in version 0."""
+    """An ignorable field that the version lacks, such as `leaderEpoch` in version 0, is dropped without an error."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
