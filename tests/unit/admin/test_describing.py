@@ -245,7 +245,7 @@ async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
 
 
-async def test_describe_groups_v2_returns_no_authorized_operations() -> None:
+async def test_descriptions_from_describegroups_v2_have_no_authorized_operations() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 2, "ListGroups": 2}
     cluster = Cluster({"k": ("classic", "Stable")}, versions=versions)
     found = (await cluster.admin.describe_groups(["k"])).rows["k"]

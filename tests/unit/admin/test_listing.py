@@ -118,7 +118,7 @@ async def test_groups_in_a_new_order_are_not_reported_as_changed() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_every_group_is_reported_again_if_the_list_groups_version_changes(before: int, after: int) -> None:
+async def test_every_group_is_reported_again_if_the_version_of_listgroups_changes(before: int, after: int) -> None:
     """The encoded rows of two versions of ListGroups cannot be compared, so every group of the new list is an update.
 
     Only groups that are missing in the new list are reported as removed.
@@ -148,7 +148,7 @@ async def test_group_type_may_be_unknown_if_the_broker_lists_no_types() -> None:
     assert {group: row.type for group, row in delta.updated.items()} == {"a": None, "c": "classic"}
 
 
-async def test_list_groups_rows_with_long_ids_and_unknown_tagged_fields_are_decoded() -> None:
+async def test_listgroups_rows_with_long_ids_and_unknown_tagged_fields_are_decoded() -> None:
     long, hostile = "x" * 32_000, "[/red]\n\x1b\u202e\x00"
     brokers = Brokers({1: {long: STABLE, hostile: EMPTY, "": EMPTY}})
     # The bytes encode two tagged fields: tag 7 with the value "news", and tag 900 with the value "!".

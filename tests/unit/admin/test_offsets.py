@@ -198,7 +198,7 @@ async def test_a_lost_connection_affects_only_the_group_in_the_lost_request() ->
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_offsets_from_brokers_before_offset_fetch_v2_are_not_supported() -> None:
+async def test_reading_offsets_from_brokers_before_offsetfetch_v2_is_not_supported() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -212,7 +212,9 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_missing_share_start_offsets_and_lags_are_none(version: int, lag: int | None) -> None:
+async def test_start_offsets_and_lags_that_a_share_group_lacks_are_decoded_as_none(
+    version: int, lag: int | None
+) -> None:
     known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del known["Lag"]

@@ -148,7 +148,7 @@ async def test_descriptions_and_offsets_are_returned_if_log_bounds_cannot_be_rea
     assert [(fault.name, fault.group) for fault in read.general_faults] == [("UNREACHABLE", None)]
 
 
-async def test_descriptions_are_passed_to_on_described_before_log_bounds_are_read() -> None:
+async def test_descriptions_are_passed_to_the_callback_before_log_bounds_are_read() -> None:
     admin = ScriptedAdmin()
     admin.add("c", lag=5)
     reported: list[tuple[set[str], set[str]]] = []
@@ -195,8 +195,8 @@ async def test_option_committed_ends_reads_only_partitions_with_a_committed_offs
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_error_in_read_groups_is_raised_or_returned_as_a_fault(separately: bool) -> None:
-    """With `separately=True`, a failed call becomes a fault, and the results of the other calls are returned."""
+async def test_error_of_a_failed_request_is_raised_or_returned_as_a_fault(separately: bool) -> None:
+    """With `separately=True`, a failed request becomes a fault, and the results of the other requests are returned."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(

@@ -100,7 +100,7 @@ async def test_error_of_an_unexpected_type_in_a_function_is_raised_at_once() -> 
     assert asked.cancelled == [1]
 
 
-async def test_results_after_the_first_one_are_passed_to_the_callback_discard() -> None:
+async def test_results_after_the_first_one_are_passed_to_a_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -108,7 +108,7 @@ async def test_results_after_the_first_one_are_passed_to_the_callback_discard() 
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_the_call_of_first_success_cancels_its_running_functions() -> None:
+async def test_cancelling_the_wait_for_the_first_success_cancels_running_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))
@@ -120,7 +120,7 @@ async def test_cancelling_the_call_of_first_success_cancels_its_running_function
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
+async def test_results_of_concurrent_functions_are_returned_in_order_unless_one_fails() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

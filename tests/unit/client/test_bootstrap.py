@@ -190,7 +190,7 @@ async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting()
             await pool.metadata(timeout=5)
 
 
-async def test_error_for_a_damaged_api_versions_response_says_it_is_not_kafka() -> None:
+async def test_error_for_a_damaged_apiversions_response_says_that_it_is_not_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

@@ -33,21 +33,21 @@ def run(code: str) -> str:
         "from aiokafka import *\nprint(AIOKafkaConsumer.__module__)",
     ],
 )
-def test_package_registered_with_lazy_package_can_still_be_imported_in_full(code: str) -> None:
+def test_lazily_imported_package_can_still_be_imported_in_full(code: str) -> None:
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_module_imported_from_a_lazy_package_is_not_loaded_a_second_time() -> None:
+def test_module_of_a_lazily_imported_package_is_not_loaded_a_second_time() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
 
-def test_an_undefined_attribute_of_a_lazy_package_raises_attribute_error() -> None:
+def test_undefined_attribute_of_a_lazily_imported_package_raises_attribute_error() -> None:
     code = "import aiokafka\nprint(hasattr(aiokafka, 'nonsense'), 'aiokafka.consumer' in sys.modules)"
     assert run(code) == "False True\n"
 
 
-def test_function_lazy_package_does_not_change_a_package_that_is_loaded_already() -> None:
+def test_importing_lazily_does_not_change_a_package_that_is_loaded_already() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -56,7 +56,7 @@ def test_function_lazy_package_does_not_change_a_package_that_is_loaded_already(
     assert type(aiokafka) is before
 
 
-def test_function_lazy_package_ignores_a_package_that_is_not_installed() -> None:
+def test_importing_lazily_ignores_a_package_that_is_not_installed() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules

@@ -82,7 +82,7 @@ async def test_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_an_unsupported_api_versions_request_is_repeated_in_an_older_version() -> None:
+async def test_an_unsupported_apiversions_request_is_repeated_in_an_older_version() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)

@@ -83,7 +83,7 @@ async def test_aiokafka_reads_only_those_request_attributes_that_kgtui_documents
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_an_exchange_object_encodes_the_request_and_returns_the_response_body() -> None:
+def test_request_object_for_aiokafka_encodes_requests_and_returns_responses() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -94,7 +94,7 @@ def test_an_exchange_object_encodes_the_request_and_returns_the_response_body() 
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_response_header_without_tags_is_decoded_for_api_versions_requests() -> None:
+def test_header_of_an_apiversions_response_is_decoded_without_tagged_fields() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)

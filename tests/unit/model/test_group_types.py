@@ -29,7 +29,7 @@ def test_registry_of_group_types_has_every_type_protocol_and_kind() -> None:
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
 
 
-def test_consumer_group_describe_is_tried_first_for_groups_of_unknown_type() -> None:
+def test_groups_of_unknown_type_are_described_as_consumer_groups_first() -> None:
     assert [entry.name for entry in registry.RANKED_TYPES] == ["consumer", "classic", "share", "streams"]
 
 

@@ -55,7 +55,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("version", LIST_GROUPS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_return_the_same_for_list_groups(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_return_the_same_for_listgroups(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
@@ -65,7 +65,7 @@ def test_fast_and_generated_decoders_return_the_same_for_list_groups(version: in
 @pytest.mark.parametrize("version", OFFSET_FETCH_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), alike=st.sampled_from(["", None, "nine byte", LONG, NOT_UTF8]))
-def test_fast_and_generated_decoders_return_the_same_for_offset_fetch(
+def test_fast_and_generated_decoders_return_the_same_for_offsetfetch(
     version: int, seed: int, alike: str | None
 ) -> None:
     value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
@@ -80,7 +80,7 @@ def test_fast_and_generated_decoders_return_the_same_for_offset_fetch(
 @pytest.mark.parametrize("version", LIST_OFFSETS_VERSIONS)
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_fast_and_generated_decoders_return_the_same_for_list_offsets(version: int, seed: int) -> None:
+def test_fast_and_generated_decoders_return_the_same_for_listoffsets(version: int, seed: int) -> None:
     value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
@@ -96,7 +96,7 @@ def list_groups_body(*rows: bytes) -> bytes:
     return bytes(6) + bytes([len(rows) + 1]) + b"".join(rows) + TAGS
 
 
-def test_list_groups_rows_with_tagged_fields_or_long_strings_are_decoded() -> None:
+def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> None:
     """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
@@ -108,7 +108,7 @@ def test_list_groups_rows_with_tagged_fields_or_long_strings_are_decoded() -> No
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_list_groups_rows_with_equal_states_share_one_string_object() -> None:
+def test_listgroups_rows_with_equal_states_share_one_string_object() -> None:
     """Two responses differ only in the state of one group, so only the bytes of its row differ.
 
     The decoded rows contain two different states, and each state is one string object.
@@ -127,7 +127,7 @@ def test_list_groups_rows_with_equal_states_share_one_string_object() -> None:
     assert isinstance(rows[0], GroupRow)
 
 
-def test_the_cache_of_decoded_list_groups_rows_has_a_maximum_size() -> None:
+def test_the_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
     """The cache contains the part of each row after the group id. Here, this part differs in every row."""
     decode = row_decoder(4)
     for number in range(20_000):
@@ -157,13 +157,13 @@ def test_a_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
 
 
 @pytest.mark.parametrize("row", [b"", b"\x05ab", b"\x02a", b"\0\x02a\x02a\x02a\0", b"\xff\xff\xff\xff\xff\x01"])
-def test_decoding_a_damaged_list_groups_row_raises_decode_error(row: bytes) -> None:
+def test_decoding_a_damaged_listgroups_row_raises_decode_error(row: bytes) -> None:
     row_decoder(5)(b"".join(map(compact, ("a", "b", "c", "d"))) + b"\0")
     with pytest.raises(DecodeError):
         row_decoder(5)(row)
 
 
-def test_offset_fetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
+def test_offsetfetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
     """Rows with tagged fields have a different length, so the decoder must read the rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
@@ -183,7 +183,7 @@ def test_offset_fetch_response_with_tagged_fields_in_some_partitions_is_decoded(
             assert decoded["Groups"][0]["ErrorCode"] == 16
 
 
-def test_list_offsets_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
+def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
     def partition(index: int, tags: bytes) -> bytes:
         return index.to_bytes(4, "big") + bytes(2) + bytes(8) + (7 * index).to_bytes(8, "big") + bytes(4) + tags
 
@@ -195,7 +195,7 @@ def test_list_offsets_response_with_tagged_fields_in_some_partitions_is_decoded(
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
+def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded() -> None:
     """To compare the sizes of rows, the decoder checks one byte per row, at equal distances.
 
     Here, the rows have different sizes, but may contain the expected byte at these positions.
@@ -211,7 +211,7 @@ def test_offset_fetch_rows_that_only_seem_equally_long_are_decoded() -> None:
 
 
 @pytest.mark.parametrize("version", [-1, 6, 99])
-def test_fast_list_groups_decoders_reject_an_unsupported_version(version: int) -> None:
+def test_fast_decoders_of_listgroups_reject_an_unsupported_version(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0 to 5"):
         split_list_groups(version, bytes(100))
     with pytest.raises(DecodeError, match="versions 0 to 5"):

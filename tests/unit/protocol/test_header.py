@@ -43,7 +43,7 @@ def test_length_of_the_client_id_takes_two_bytes_in_every_header_version() -> No
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"
 
 
-def test_the_response_header_of_api_versions_has_no_tagged_fields() -> None:
+def test_the_header_of_an_apiversions_response_has_no_tagged_fields() -> None:
     """A client must decode this header before it knows which versions the broker supports (KIP-511)."""
     assert encode_response_header(API_VERSIONS, 4, 9) == bytes.fromhex("00000009")
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")

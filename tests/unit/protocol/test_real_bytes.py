@@ -12,7 +12,7 @@ def raw(text: str) -> bytes:
     return bytes.fromhex(text.replace(" ", ""))
 
 
-def test_describe_groups_v6_reports_a_missing_group_as_not_found() -> None:
+def test_describegroups_v6_reports_a_missing_group_as_not_found() -> None:
     answer = raw(
         "00000000 02 0045 16 47726f7570206e6f7065206e6f7420666f756e642e 05 6e6f7065 05 44656164 01 01 0180000000 00 00"
     )
@@ -35,14 +35,14 @@ def test_describe_groups_v6_reports_a_missing_group_as_not_found() -> None:
     assert DESCRIBE_GROUPS.response.encode(6, value) == answer
 
 
-def test_describe_groups_v5_reports_a_missing_group_as_dead() -> None:
+def test_describegroups_v5_reports_a_missing_group_as_dead() -> None:
     answer = raw("00000000 02 0000 05 6e6f7065 05 44656164 01 01 01 80000000 00 00")
     (group,) = DESCRIBE_GROUPS.response.decode(5, answer)["Groups"]
     assert (group["ErrorCode"], group["ErrorMessage"], group["GroupState"]) == (0, None, "Dead")
     assert DESCRIBE_GROUPS.response.encode(5, {"Groups": [group]}) == answer
 
 
-def test_delete_groups_v2_reports_a_missing_group_as_not_found() -> None:
+def test_deletegroups_v2_reports_a_missing_group_as_not_found() -> None:
     answer = raw("00000000 02 05 6e6f7065 0045 00 00")
     value = DELETE_GROUPS.response.decode(2, answer)
     assert value == {
@@ -60,7 +60,7 @@ def test_requests_are_encoded_to_the_expected_bytes() -> None:
     assert DELETE_GROUPS.request.encode(1, {"GroupsNames": ["nope"]}) == raw("00000001 0004 6e6f7065")
 
 
-def test_the_features_in_tagged_fields_of_api_versions_are_decoded() -> None:
+def test_features_in_tagged_fields_of_an_apiversions_response_are_decoded() -> None:
     """The tagged fields 0 to 2 contain features. An unknown tagged field is skipped."""
     supported = raw("02 0e 67726f75702e76657273696f6e 0000 0001 00")
     finalized = raw("02 0e 67726f75702e76657273696f6e 0001 0001 00")
@@ -84,7 +84,7 @@ def test_the_features_in_tagged_fields_of_api_versions_are_decoded() -> None:
     assert again == answer.replace(raw("00000000 05"), raw("00000000 04")).removesuffix(raw("6f 03 aabbcc"))
 
 
-def test_list_groups_rows_with_unknown_states_types_and_codes_are_decoded() -> None:
+def test_listgroups_rows_with_unknown_states_and_types_are_decoded() -> None:
     row = {"GroupId": "g", "ProtocolType": "telepathy", "GroupState": "Levitating", "GroupType": "hive"}
     answer = LIST_GROUPS.response.encode(5, {"ErrorCode": 4711, "Groups": [row]})
     assert LIST_GROUPS.response.decode(5, answer + b"and more") == {

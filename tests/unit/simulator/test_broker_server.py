@@ -58,7 +58,7 @@ async def test_simulated_broker_reports_all_its_api_versions_and_features(cluste
     assert features["share.version"] > 0
 
 
-async def test_an_unsupported_api_versions_request_gets_a_version_0_response(cluster: Simulator) -> None:
+async def test_an_unsupported_apiversions_request_gets_a_version_0_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
         answer = await client.read()
@@ -98,7 +98,7 @@ async def test_sending_bytes_that_are_no_request_closes_the_connection(cluster: 
         assert await client.read() is None
 
 
-async def test_api_versions_rejects_an_invalid_client_software_name(cluster: Simulator) -> None:
+async def test_apiversions_request_with_an_invalid_client_software_name_is_rejected(cluster: Simulator) -> None:
     answer = await ask(cluster, 1, API_VERSIONS, {"ClientSoftwareName": "-no-", "ClientSoftwareVersion": "1"})
     assert answer["ErrorCode"] == 42
 
@@ -148,7 +148,7 @@ async def test_each_group_is_listed_by_its_coordinator_only(cluster: Simulator) 
         assert one["NodeId"] == listed[key]
 
 
-async def test_filters_of_list_groups_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
+async def test_filters_of_listgroups_ignore_case_and_accept_unknown_values(cluster: Simulator) -> None:
     async def count(**filters: list[str]) -> int:
         return sum([len((await ask(cluster, node, LIST_GROUPS, filters))["Groups"]) for node in (1, 2, 3)])
 
@@ -203,7 +203,7 @@ async def test_describe_errors_distinguish_missing_groups_from_those_of_other_ty
     assert (await one(SHARE_GROUP_DESCRIBE, "jobs.run"))["AuthorizedOperations"] == 3400
 
 
-async def test_offset_fetch_returns_minus_one_for_a_partition_without_a_commit(cluster: Simulator) -> None:
+async def test_offsetfetch_returns_minus_one_for_a_partition_without_a_commit(cluster: Simulator) -> None:
     async def fetch(name: str, topics: list[dict[str, Any]] | None = None) -> dict[str, object]:
         node = cluster.state.coordinator(name)
         answer = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": topics}]})
@@ -219,7 +219,7 @@ async def test_offset_fetch_returns_minus_one_for_a_partition_without_a_commit(c
     assert [row["CommittedOffset"] for row in returned[0]["Partitions"]][1:] == [-1, -1]
 
 
-async def test_all_versions_of_offset_fetch_return_the_same_offsets(cluster: Simulator) -> None:
+async def test_all_versions_of_offsetfetch_return_the_same_offsets(cluster: Simulator) -> None:
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)
@@ -234,7 +234,7 @@ async def test_all_versions_of_offset_fetch_return_the_same_offsets(cluster: Sim
     assert again["Groups"][0]["Topics"][0]["Partitions"] == new[0]["Partitions"]
 
 
-async def test_list_offsets_returns_offsets_only_from_the_partition_leader(cluster: Simulator) -> None:
+async def test_listoffsets_returns_offsets_only_from_the_partition_leader(cluster: Simulator) -> None:
     topic = cluster.state.topics["orders.placed"]
     leader = cluster.state.leadership(topic, 0).leader
 
@@ -257,7 +257,7 @@ async def test_list_offsets_returns_offsets_only_from_the_partition_leader(clust
     assert await bound(leader, now + 5_000) == (0, -1, -1)
 
 
-async def test_describe_share_group_offsets_returns_offsets_only_for_share_groups(cluster: Simulator) -> None:
+async def test_start_offsets_of_share_partitions_are_returned_only_for_share_groups(cluster: Simulator) -> None:
     async def offsets(name: str, version: int) -> list[dict[str, object]]:
         node = cluster.state.coordinator(name)
         fields = {"Groups": [{"GroupId": name, "Topics": None}]}
@@ -273,7 +273,7 @@ async def test_describe_share_group_offsets_returns_offsets_only_for_share_group
     assert await offsets("nope", 1) == []
 
 
-async def test_describe_configs_accepts_every_group_id_except_the_empty_one(cluster: Simulator) -> None:
+async def test_describeconfigs_accepts_every_group_id_except_the_empty_one(cluster: Simulator) -> None:
     resources = [
         {"ResourceType": 32, "ResourceName": name, "ConfigurationKeys": None} for name in ("nope", "", "emails.workers")
     ]
@@ -286,7 +286,7 @@ async def test_describe_configs_accepts_every_group_id_except_the_empty_one(clus
     assert own == {"share.delivery.count.limit": "3", "share.record.lock.duration.ms": "60000"}
 
 
-async def test_delete_groups_deletes_only_existing_groups_without_members(cluster: Simulator) -> None:
+async def test_deletegroups_deletes_only_existing_groups_without_members(cluster: Simulator) -> None:
     names = ["[/red]", "payments.settle", "jobs.run", "jobs.retired", "clicks.heatmap-v1", "test-group", "nope", ""]
     codes: dict[str, int] = {}
     orders = []

@@ -76,7 +76,7 @@ def test_new_console_consumer_groups_reuse_the_memory_of_deleted_groups() -> Non
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 4, 5])
-def test_cached_rows_of_list_groups_equal_newly_encoded_rows(version: int) -> None:
+def test_cached_listgroups_rows_equal_newly_encoded_rows(version: int) -> None:
     generated = generate(2_000, churn=0.05)
     cached = ListGroupsRowCache(generated, version)
     for second in range(0, 60, 2):
@@ -87,7 +87,7 @@ def test_cached_rows_of_list_groups_equal_newly_encoded_rows(version: int) -> No
     assert [cached.rows_of_partition(p) for p in range(50)] == [fresh.rows_of_partition(p) for p in range(50)]
 
 
-async def test_list_groups_returns_all_generated_groups_that_match_its_filters() -> None:
+async def test_listgroups_returns_all_generated_groups_that_match_its_filters() -> None:
     async with Simulator(groups=1_500, scenario="plain", churn=0.1, clock=ManualClock()) as cluster:
         for _ in range(5):
             cluster.advance(2)

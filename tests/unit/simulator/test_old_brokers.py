@@ -103,7 +103,7 @@ async def test_the_option_features_enables_and_disables_share_groups() -> None:
             assert ("share.version" in {row["Name"] for row in versions["FinalizedFeatures"]}) == (code == 0)
 
 
-async def test_consumer_group_describe_of_kafka_3_9_has_no_error_text_or_member_type() -> None:
+async def test_consumergroupdescribe_of_kafka_3_9_has_no_error_text_or_member_type() -> None:
     async with old("3.9") as cluster:
         node = cluster.state.coordinator("payments.settle")
         wrong = await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": ["payments.settle"]}, 0)
@@ -115,7 +115,7 @@ async def test_consumer_group_describe_of_kafka_3_9_has_no_error_text_or_member_
         assert (dead["Groups"][0]["ErrorCode"], dead["Groups"][0]["GroupState"]) == (0, "Dead")
 
 
-async def test_offset_fetch_before_v8_returns_the_offsets_of_one_group() -> None:
+async def test_offsetfetch_before_v8_returns_the_offsets_of_one_group() -> None:
     async with old("2.4") as cluster:
         node = cluster.state.coordinator("audit.sink")
         requested = [{"Name": "audit.log", "PartitionIndexes": [0]}]

@@ -121,7 +121,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_rows.OffsetRow]:
     return offset_rows.partition_rows(offsets, data.classic_group())
 
 
-def test_topic_row_shows_the_total_lag_of_all_its_partitions() -> None:
+def test_row_of_a_topic_shows_the_total_lag_of_all_its_partitions() -> None:
     rows = rows_of(data.classic_offsets())
     shown_rows = offset_rows.filter_and_sort(rows, "topic", descending=False, lagging=True)
     first = shown_rows[0]
@@ -136,7 +136,7 @@ def test_topic_with_one_partition_has_no_total_row() -> None:
     assert [row.partition for row in shown_rows if row.topic == "secret.audit"] == [0]
 
 
-def test_partitions_with_unknown_lag_come_last_in_both_sort_orders() -> None:
+def test_offset_rows_with_unknown_lag_come_last_in_both_sort_orders() -> None:
     rows = rows_of(data.classic_offsets())
     down = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=True, lagging=False) if row.lag]
     up = [row.lag.lag for row in offset_rows.filter_and_sort(rows, "lag", descending=False, lagging=False) if row.lag]
@@ -161,7 +161,7 @@ def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str
     assert {row.topic for row in found} == topics
 
 
-def test_partition_with_lost_records_has_a_note_and_a_lead_of_zero() -> None:
+def test_offset_row_with_lost_records_has_a_note_and_a_lead_of_zero() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -170,7 +170,7 @@ def test_partition_with_lost_records_has_a_note_and_a_lead_of_zero() -> None:
     assert offset_rows.is_lagging(lost)
 
 
-def test_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
+def test_offset_row_with_unknown_lag_has_a_note_with_the_reason() -> None:
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
     found = {
         f"{row.topic}-{row.partition}": [
@@ -202,7 +202,7 @@ def test_streams_partition_is_owned_by_the_member_with_its_active_task() -> None
     assert [row.member_id for row in rows] == ["clicks-0-b0a4", "clicks-0-b0a4", "clicks-1-b0a4"]
 
 
-def test_lag_is_zero_if_committed_offset_equals_log_end_offset() -> None:
+def test_offsets_pane_shows_lag_0_if_committed_offset_equals_log_end_offset() -> None:
     offsets = GroupOffsets((CommittedOffset("t", 0, 5),), bounds={("t", 0): PartitionBounds(0, 5)})
     (row,) = offset_rows.partition_rows(offsets, None)
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}
@@ -239,7 +239,7 @@ def test_members_summary_counts_only_members_without_target_partitions_as_idle()
     assert "1 idle" in summary(assigned, waiting, idle)
 
 
-def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
+def test_members_pane_highlights_classic_members_of_a_consumer_group() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["protocol"].cell(rows["settle-4"]) == Cell("! classic", "kg-warn")
@@ -247,7 +247,7 @@ def test_classic_member_of_a_consumer_group_is_highlighted() -> None:
     assert columns["protocol"].cell(rows["settle-0"]) == Cell("consumer")
 
 
-def test_epoch_column_marks_members_that_are_behind_or_have_left() -> None:
+def test_epoch_column_of_members_marks_those_that_are_behind_or_have_left() -> None:
     columns = {column.id: column for column in member_columns(data.consumer_group())}
     rows = {row.member.client_id: row for row in member_rows(data.consumer_group())}
     assert columns["epoch"].cell(rows["settle-0"]).text == "40 < 41"
@@ -273,7 +273,7 @@ def test_restore_lag_of_streams_tasks_is_unknown_until_offsets_are_reported() ->
     assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
-def test_undecoded_member_metadata_is_shown_as_hex() -> None:
+def test_members_pane_shows_undecoded_member_metadata_as_hex() -> None:
     (row,) = member_rows(data.hostile_group())
     columns = {column.id: column for column in member_columns(data.hostile_group())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")

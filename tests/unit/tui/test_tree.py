@@ -120,7 +120,7 @@ def test_prefix_of_a_group_id_ends_at_the_first_separator(group: str, family: st
     assert family_of(group) == family
 
 
-def test_node_shows_the_total_lag_and_the_number_of_groups_with_unknown_lag() -> None:
+def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1)
         for name, state in [("a", "Stable"), ("b", "Stable"), ("c", "Empty"), ("d", "Empty")]

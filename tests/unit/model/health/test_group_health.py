@@ -233,7 +233,7 @@ def test_time_until_zero_lag_is_unknown_if_a_partition_has_an_unknown_lag() -> N
     assert health.drain is None
 
 
-def test_pause_between_reads_is_a_gap_only_if_longer_than_option_gap_after() -> None:
+def test_pause_between_reads_is_a_gap_only_if_longer_than_the_configured_time() -> None:
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)
     assert health_of(watch([offsets((1, 5 + n)) for n in range(4)], 100.0)).trend is None

@@ -172,9 +172,7 @@ def test_lag_of_an_observed_commit_is_computed_from_an_older_log_end() -> None:
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.integers(0, 30)), min_size=1, max_size=30),
     st.integers(1, 4),
 )
-def test_window_of_commits_from_frequent_reads_has_the_offset_of_each_commit(
-    commits: list[tuple[int, int, int]], every: int
-) -> None:
+def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
     """A window computed from reads has each committed offset, with a time less than one read interval too late."""
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:
