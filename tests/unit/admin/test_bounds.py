@@ -115,7 +115,7 @@ async def test_reading_a_deleted_topic_gives_its_error_code_without_another_look
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_partition_that_does_not_exist_gets_an_error_code_and_no_log_bounds() -> None:
+async def test_missing_partition_has_an_error_code_instead_of_log_bounds() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -149,7 +149,9 @@ async def test_a_partition_without_leader_gets_an_error_code_after_a_few_attempt
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_or_log_end_is_kept_if_the_other_one_has_an_error(failed: int, known: PartitionBounds) -> None:
+async def test_log_start_is_kept_if_the_log_end_cannot_be_read_and_vice_versa(
+    failed: int, known: PartitionBounds
+) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}

@@ -130,7 +130,7 @@ def test_check_of_a_short_recorded_period_says_that_verdicts_are_not_final(check
         (("--interval", "5s"), 2),
     ],
 )
-def test_check_of_a_recording_has_the_same_exit_codes_as_check_of_a_cluster(
+def test_check_has_the_same_exit_codes_for_recordings_and_clusters(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code

@@ -87,7 +87,7 @@ def test_show_does_not_mention_permissions_to_a_super_user(run: Callable[..., Co
     assert "may see" not in ran.out
 
 
-def test_show_names_a_topic_that_a_member_owns_and_the_user_may_not_describe(
+def test_show_names_topics_of_members_that_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)

@@ -46,7 +46,7 @@ def test_markup_in_table_cells_is_shown_unparsed() -> None:
     assert text.label("[b]", text.cell("[/b]"), ("[i]", "bold")).plain == "[b][/b][i]"
 
 
-def test_a_long_id_is_cut_at_its_end_or_on_request_in_the_middle() -> None:
+def test_long_ids_are_shortened_at_the_end_or_in_the_middle() -> None:
     assert text.plain("a" * 32_000, 9, cut="middle") == "aaaa…aaaa"
     assert text.plain("a" * 32_000, 5) == "aaaa…"
     wide = "\u65e5" * 20
