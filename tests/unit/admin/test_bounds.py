@@ -144,14 +144,12 @@ async def test_a_partition_without_leader_gets_an_error_code_after_a_few_attempt
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
     logs.pool.leaders_looked_up.clear()
     await logs.read(("a", 0), timeout=0)
-    assert len(logs.pool.leaders_looked_up) == 1, "there is no time for a second attempt"
+    assert len(logs.pool.leaders_looked_up) == 1, "there must be no second attempt, because no time is left"
 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_is_kept_if_the_log_end_cannot_be_read_and_vice_versa(
-    failed: int, known: PartitionBounds
-) -> None:
+async def test_log_start_or_log_end_is_kept_if_the_other_has_an_error(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}

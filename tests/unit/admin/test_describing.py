@@ -160,7 +160,7 @@ async def test_deleted_group_without_a_cached_type_is_looked_up_in_the_group_lis
 
 async def test_a_group_list_that_contains_no_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
-    monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("decoded"))
+    monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("the list was decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 

@@ -57,7 +57,7 @@ async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before
             assert (await pool.metadata(timeout=60)).cluster_id == "fake"
             assert not any(task.done() for task in dead)
         ended = await asyncio.gather(*dead, return_exceptions=True)
-        assert all(isinstance(error, ClientError) for error in ended), "closing the pool ends them"
+        assert all(isinstance(error, ClientError) for error in ended), "closing the pool must end all waiting calls"
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:

@@ -15,7 +15,7 @@ def test_group_description_is_unchanged_after_conversion_to_a_row_and_back() -> 
         Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,
     )  # fmt: skip
     without = [one.name for one in fields(description) if getattr(description, one.name) == one.default]
-    assert not without, "this test sets every attribute"
+    assert not without, "this test must set every attribute of the description"
     listing = Listing(description.type, description.protocol, description.state, description.coordinator)
     row = (*listing_row(listing), *description_row(description, 1_000))
     assert description_of_row("orders.pay", row, description.members or ()) == description

@@ -170,7 +170,9 @@ def test_streams_task_has_one_status_per_role_and_may_be_unowned() -> None:
     assert status(found, "0", 1, "active") is PlacementStatus.LEAVING
     assert status(found, "0", 1, "warmup") is PlacementStatus.LEAVING
     assert status(found, "0", 2, "active") is PlacementStatus.UNOWNED
-    assert not [one for one in found.placements if one.item.name == "1"], "the number of its tasks is not known"
+    assert not [one for one in found.placements if one.item.name == "1"], (
+        "the number of tasks of this subtopology is not known"
+    )
 
 
 def test_connector_task_that_its_worker_must_give_up_has_status_leaving() -> None:

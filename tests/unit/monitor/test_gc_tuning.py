@@ -65,7 +65,7 @@ def test_with_many_groups_only_memory_growth_starts_a_garbage_collection(
     tuning.tidy(now=1_000.0, last_view=990.0)
     assert collections == [2]
     assert not gc.isenabled()
-    assert gc.get_freeze_count() >= frozen + 13_000, "they must not be visited again"
+    assert gc.get_freeze_count() >= frozen + 13_000, "the new objects must be frozen"
     tuning.tidy(now=1_010.0, last_view=990.0)
     assert collections == [2]
 

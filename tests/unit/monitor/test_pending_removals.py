@@ -27,7 +27,7 @@ def test_a_deleted_group_is_removed_once_every_broker_has_sent_its_list(store: S
     removals.add(1, ["a"], {2, 3})
     removals.broker_listed(2, (), asked_before)
     removals.broker_listed(2, (), removals.pending())
-    assert "a" in store.groups, "broker 3 may coordinate it"
+    assert "a" in store.groups, "broker 3 may coordinate the group"
     removals.broker_listed(3, (), removals.pending())
     assert store.groups.keys() == {"b"}
 

@@ -128,7 +128,9 @@ def test_row_of_a_topic_shows_the_total_lag_of_all_its_partitions() -> None:
     assert (first.topic, first.partition) == ("orders.created", -1)
     assert first.topic_total is not None
     assert (first.topic_total.lag, first.topic_total.partitions) == (6600, 12)
-    assert len([row for row in shown_rows if row.topic == "orders.created"]) == 12, "the one without lag is left out"
+    assert len([row for row in shown_rows if row.topic == "orders.created"]) == 12, (
+        "the partition without lag must be left out"
+    )
 
 
 def test_topic_with_one_partition_has_no_total_row() -> None:
