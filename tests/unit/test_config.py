@@ -33,7 +33,7 @@ def write(folder: Path, text: str) -> None:
     (folder / "config.toml").write_text(text, encoding="utf-8")
 
 
-def complaint(folder: Path, text: str) -> str:
+def load_error(folder: Path, text: str) -> str:
     """Write `text` to `config.toml`, load it, and return the error message without the file name at its start."""
     write(folder, text)
     with pytest.raises(ConfigError) as caught:
@@ -124,11 +124,11 @@ def test_configuration_file_with_all_settings_is_read(folder: Path) -> None:
     ],
 )
 def test_configuration_error_names_file_key_and_expected_value(folder: Path, text: str, says: str) -> None:
-    assert complaint(folder, text) == says
+    assert load_error(folder, text) == says
 
 
 def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
-    says = complaint(folder, "version = 3\n[something_new]\nx = 1")
+    says = load_error(folder, "version = 3\n[something_new]\nx = 1")
     assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
 
 
@@ -139,7 +139,7 @@ def test_the_old_configuration_key_colour_is_read_as_color(folder: Path, version
 
 
 def test_invalid_toml_is_rejected_with_its_position(folder: Path) -> None:
-    assert "line 2" in complaint(folder, "[ui]\ntheme = dark\n")
+    assert "line 2" in load_error(folder, "[ui]\ntheme = dark\n")
     (folder / "config.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="this is not TOML"):
         config.load()

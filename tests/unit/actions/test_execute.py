@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LOST = Fault("NO_ANSWER", "no answer in 30 s", group="g")
 
 
-def sends(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
+def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
     """Return the groups of every DeleteGroups request that was sent."""
     return [groups for call, groups in admin.calls if call == "delete_groups"]
 
@@ -55,7 +55,7 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
     admin._record_call = watched  # type: ignore[assignment,method-assign]
 
 
-def joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
+def member_joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
     """Return a function that lets an application join the group, so that the group becomes active."""
     return lambda: admin.add(group, members=(member(),), lag=5)
 
@@ -79,7 +79,7 @@ async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
     sent = names.index("delete_groups")
     assert names[sent - 1] == "describe_groups"
     assert names[sent + 1] == "describe_groups"
-    assert sends(admin) == [("g",)]
+    assert delete_requests(admin) == [("g",)]
     ((entry,), damaged) = read_entries(folder.audit)
     assert damaged == 0
     assert entry.id == result.entry
@@ -122,12 +122,12 @@ async def test_deletion_of_a_group_that_became_active_since_the_plan_is_refused(
     """No delete request is sent, and the backup is removed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
-    joins(admin)()
+    member_joins(admin)()
     results = await execute(admin, made, folder)
     assert results.by_group["g"].status is DeletionStatus.REFUSED
     assert results.by_group["g"].reason == "the group changed since the plan: Stable with 1 member: stop it first"
     assert results.exit_code == 4
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
     assert list_backups(folder) == ([], [])
 
 
@@ -137,9 +137,9 @@ async def test_deletion_of_a_group_that_becomes_active_during_its_backup_is_refu
     """The second describe, which comes after the backup, shows that the group is active."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
-    on_call(admin, "partition_bounds", joins(admin))
+    on_call(admin, "partition_bounds", member_joins(admin))
     assert (await execute(admin, made, folder)).by_group["g"].status is DeletionStatus.REFUSED
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
 
 
 async def test_broker_refuses_to_delete_a_group_that_has_just_become_active(
@@ -147,7 +147,7 @@ async def test_broker_refuses_to_delete_a_group_that_has_just_become_active(
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
     admin.add("g", state="Empty", lag=5)
-    on_call(admin, "delete_groups", joins(admin))
+    on_call(admin, "delete_groups", member_joins(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.REFUSED
     assert "became active, so the broker refused" in result.reason
@@ -171,7 +171,7 @@ async def test_deletion_of_a_group_whose_type_changed_since_the_plan_is_refused(
         DeletionStatus.REFUSED,
         "the group was a classic group in the plan but is a share group now",
     )
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
 
 
 async def test_no_delete_request_is_sent_for_a_group_that_no_longer_exists(
@@ -185,7 +185,7 @@ async def test_no_delete_request_is_sent_for_a_group_that_no_longer_exists(
     results = await execute(admin, made, folder)
     assert results.by_group["g"].status is DeletionStatus.GONE
     assert results.exit_code == 1
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
 
 
 async def test_group_that_disappears_before_the_delete_request_is_reported_as_gone(
@@ -205,7 +205,7 @@ async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: Script
     results = await delete(admin, folder, "g")
     assert results.by_group["g"].status is DeletionStatus.FAILED
     assert results.exit_code == 1
-    assert len(sends(admin)) == 1
+    assert len(delete_requests(admin)) == 1
 
 
 async def test_group_whose_coordinator_changed_since_the_plan_is_deleted(
@@ -233,7 +233,7 @@ async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
     assert result.reason == "no response arrived, but the group no longer exists"
-    assert len(sends(admin)) == 1
+    assert len(delete_requests(admin)) == 1
 
 
 async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
@@ -246,7 +246,7 @@ async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exist
     result = results.by_group["g"]
     assert result.status is DeletionStatus.UNCERTAIN
     assert results.exit_code == 1
-    assert len(sends(admin)) == 1
+    assert len(delete_requests(admin)) == 1
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is None
     assert result.backup is not None
@@ -339,7 +339,7 @@ async def test_deletion_is_refused_if_the_offsets_can_no_longer_be_read(
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
     result = (await execute(admin, made, folder)).by_group["g"]
     assert (result.status, result.entry) == (DeletionStatus.REFUSED, None)
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
 
 
 async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
@@ -352,7 +352,7 @@ async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
     assert results.by_group["g"].status is DeletionStatus.REFUSED
     assert "cannot be written" in results.by_group["g"].reason
     assert results.exit_code == 4
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
 
 
 @pytest.mark.parametrize("step", ["write_backup", "write_intent"])
@@ -369,7 +369,7 @@ async def test_deletion_is_refused_if_the_disk_is_full(
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.REFUSED
     assert "No space left on device" in result.reason
-    assert sends(admin) == []
+    assert delete_requests(admin) == []
     assert list_backups(folder) == ([], [])
 
 
@@ -407,7 +407,7 @@ async def test_deleting_many_groups_gives_exactly_one_result_per_group(
     }
     assert odd == {"g-007": DeletionStatus.REFUSED, "g-011": DeletionStatus.GONE, "g-013": DeletionStatus.FAILED}
     assert sorted(result.group for result in reported) == names
-    assert max(len(groups) for groups in sends(admin)) <= BATCH
+    assert max(len(groups) for groups in delete_requests(admin)) <= BATCH
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 

@@ -69,7 +69,7 @@ class Samples:
                 return random.choice((low, high, 0, 1, -1 if low else 0, random.randint(low, high)))
 
 
-def hostile(random: Random) -> Samples:
+def samples_with_invalid_utf8(random: Random) -> Samples:
     """Return a generator whose strings include bytes that are not UTF-8."""
     return Samples(random, (*_TEXTS, NOT_UTF8))
 

@@ -17,7 +17,7 @@ from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
 from kgtui.protocol.header import decode_request_header, decode_response_header
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
-from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
+from tests.unit.protocol.samples import data_messages, messages, name_of, samples_with_invalid_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def test_decoding_a_damaged_message_raises_no_error_except_decode_error(message:
     random = Random(f"{message.name}{version}")
     rejected = 0
     for _ in range(40):
-        data = message.encode(version, hostile(random).value(message.struct, version))
+        data = message.encode(version, samples_with_invalid_utf8(random).value(message.struct, version))
         for _ in range(6):
             try:
                 value = message.decode(version, damage(random, data))
@@ -103,15 +103,15 @@ def test_fast_and_generated_decoders_give_the_same_result_for_damaged_frames(mes
     """Both decoders reject the same frames, and return the same values for all other frames."""
     random = Random(version)
     for _ in range(300):
-        data = damage(random, message.encode(version, hostile(random).value(message.struct, version)))
+        data = damage(random, message.encode(version, samples_with_invalid_utf8(random).value(message.struct, version)))
         generated = outcome(message.decode, version, data)
         fast = outcome(FAST[message.name], version, data)
         assert (generated == "rejected") == (fast == "rejected"), data.hex()
         if generated != "rejected":
-            assert normal(message.name, version, generated) == fast, data.hex()
+            assert as_fast_decoded(message.name, version, generated) == fast, data.hex()
 
 
-def normal(name: str, version: int, value: Any) -> object:
+def as_fast_decoded(name: str, version: int, value: Any) -> object:
     """Convert a value from the generated decoder of message `name` to the structure that the fast decoder returns."""
 
     def topics(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def test_decoding_a_frame_with_a_forged_length_needs_little_memory(length: bytes
         for message, version in CASES:
             if version not in {message.low, message.high}:
                 continue
-            data = message.encode(version, hostile(random).value(message.struct, version))[:400]
+            data = message.encode(version, samples_with_invalid_utf8(random).value(message.struct, version))[:400]
             for at in range(0, len(data), 11):
                 bad = data[:at] + length + data[at + len(length) :]
                 outcome(message.decode, version, bad)

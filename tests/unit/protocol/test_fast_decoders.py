@@ -16,7 +16,7 @@ from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from kgtui.protocol.messages.offsets import LIST_OFFSETS, OFFSET_FETCH
 from kgtui.protocol.primitives import tag_section, uvarint_bytes
-from tests.unit.protocol.samples import NOT_UTF8, Samples, hostile
+from tests.unit.protocol.samples import NOT_UTF8, Samples, samples_with_invalid_utf8
 
 LIST_GROUPS_VERSIONS = range(6)
 OFFSET_FETCH_VERSIONS = range(1, 10)
@@ -56,7 +56,7 @@ def _tuples(holder: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_fast_and_generated_decoders_return_the_same_for_listgroups(version: int, seed: int) -> None:
-    value = hostile(Random(seed)).value(LIST_GROUPS.response.struct, version)
+    value = samples_with_invalid_utf8(Random(seed)).value(LIST_GROUPS.response.struct, version)
     body = LIST_GROUPS.response.encode(version, value)
     assert decode_list_groups(version, body) == generated_list_groups(version, body)
     assert decode_list_groups(version, memoryview(body + b"more")) == generated_list_groups(version, body)
@@ -68,7 +68,7 @@ def test_fast_and_generated_decoders_return_the_same_for_listgroups(version: int
 def test_fast_and_generated_decoders_return_the_same_for_offsetfetch(
     version: int, seed: int, alike: str | None
 ) -> None:
-    value = hostile(Random(seed)).value(OFFSET_FETCH.response.struct, version)
+    value = samples_with_invalid_utf8(Random(seed)).value(OFFSET_FETCH.response.struct, version)
     if seed % 2:
         for group in value.get("Groups", [value]):
             for topic in group["Topics"]:
@@ -81,7 +81,7 @@ def test_fast_and_generated_decoders_return_the_same_for_offsetfetch(
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
 def test_fast_and_generated_decoders_return_the_same_for_listoffsets(version: int, seed: int) -> None:
-    value = hostile(Random(seed)).value(LIST_OFFSETS.response.struct, version)
+    value = samples_with_invalid_utf8(Random(seed)).value(LIST_OFFSETS.response.struct, version)
     body = LIST_OFFSETS.response.encode(version, value)
     assert decode_list_offsets(version, body) == generated_list_offsets(version, body)
 

@@ -125,14 +125,14 @@ def kafka_python_class(message: Message) -> Any:
     return getattr(module, message.name)
 
 
-def nameless(value: object) -> object:
+def dicts_to_lists(value: object) -> object:
     """Convert dicts of kafka-python to lists of their values, in order.
 
     Bit fields are left out, because kafka-python converts them to sets.
     """
     if isinstance(value, dict):
-        return [nameless(item) for name, item in value.items() if not name.endswith("authorized_operations")]
-    return [nameless(item) for item in value] if isinstance(value, list) else value
+        return [dicts_to_lists(item) for name, item in value.items() if not name.endswith("authorized_operations")]
+    return [dicts_to_lists(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(("message", "version"), [c for c in messages() if api_of(c[0]) in KAFKA_PYTHON], ids=name_of)
@@ -151,5 +151,5 @@ def test_kafka_python_decodes_and_encodes_messages_like_kgtui(message: Message, 
         data = message.encode(version, value)
         decoded = theirs.decode(data, version=version)
         expected = in_order(message.struct, version, value, without="AuthorizedOperations")
-        assert nameless(decoded.to_dict(json=False)) == expected
+        assert dicts_to_lists(decoded.to_dict(json=False)) == expected
         assert bytes(decoded.encode()) == data

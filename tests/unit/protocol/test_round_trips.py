@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgtui.errors import DecodeError
 from kgtui.protocol.schema import default_value
-from tests.unit.protocol.samples import data_messages, hostile, messages, name_of
+from tests.unit.protocol.samples import data_messages, messages, name_of, samples_with_invalid_utf8
 
 if TYPE_CHECKING:
     from kgtui.protocol.api import Message
@@ -40,7 +40,7 @@ def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
 def test_a_message_is_unchanged_after_encoding_and_decoding(message: Message, version: int, seed: int) -> None:
-    value = hostile(Random(seed)).value(message.struct, version)
+    value = samples_with_invalid_utf8(Random(seed)).value(message.struct, version)
     data = message.encode(version, value)
     decoded = message.decode(version, data)
     assert decoded == with_defaults(message.struct, value)
@@ -56,7 +56,7 @@ def test_fields_that_were_left_out_when_encoding_are_decoded_as_defaults(message
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, version: int) -> None:
     """A message starts after the bytes of its header, and a newer broker may add bytes after the message."""
-    value = hostile(Random(7)).value(message.struct, version)
+    value = samples_with_invalid_utf8(Random(7)).value(message.struct, version)
     data = message.encode(version, value)
     assert message.decode(version, b"head" + data + b"tail", 4) == message.decode(version, data)
     assert message.decode(version, memoryview(data)) == message.decode(version, data)
@@ -65,7 +65,7 @@ def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, ver
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
     """A frame without its last bytes is never decoded, wherever it ends."""
-    value = hostile(Random(3)).value(message.struct, version)
+    value = samples_with_invalid_utf8(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):
         with pytest.raises(DecodeError):
