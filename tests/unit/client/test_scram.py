@@ -35,11 +35,11 @@ async def log_in(*answers: bytes, settings: ClientSettings = USER) -> list[bytes
     raise AssertionError("the login did not end")
 
 
-async def test_the_messages_are_those_of_the_rfc() -> None:
+async def test_scram_login_sends_the_messages_of_the_example_in_rfc_7677() -> None:
     assert await log_in(CHALLENGE, SIGNATURE) == [b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO", PROOF]
 
 
-async def test_a_delegation_token_is_announced_and_names_are_escaped() -> None:
+async def test_scram_login_announces_a_delegation_token_and_escapes_its_name() -> None:
     settings = ClientSettings("SASL_SSL", "SCRAM-SHA-512", "a=b,c", Secret("hmac"), delegation_token=True)
     steps = scram.scram_steps(settings, BROKER)
     assert await anext(steps) == b"n,,n=a=3Db=2Cc,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"
@@ -47,7 +47,7 @@ async def test_a_delegation_token_is_announced_and_names_are_escaped() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"v=" + b"A" * 43 + b"=", b"v=damaged", b"", b"\xff", b"e=other-error"])
-async def test_a_server_that_does_not_prove_the_password_is_reported(answer: bytes) -> None:
+async def test_scram_login_fails_if_the_server_does_not_prove_the_password(answer: bytes) -> None:
     with pytest.raises(ConnectError) as caught:
         await log_in(CHALLENGE, answer)
     assert str(caught.value) == (
@@ -70,7 +70,7 @@ async def test_a_server_that_does_not_prove_the_password_is_reported(answer: byt
         (b"\xff", "its first message is not valid"),
     ],
 )
-async def test_a_damaged_first_message_of_the_server_ends_the_login(challenge: bytes, says: str) -> None:
+async def test_scram_login_fails_after_a_damaged_first_message_of_the_server(challenge: bytes, says: str) -> None:
     with pytest.raises(ConnectError) as caught:
         await log_in(challenge, SIGNATURE)
     assert f"broker:9092 sent a damaged response in the SCRAM login ({says}" in str(caught.value)
