@@ -174,7 +174,7 @@ CLUSTERS = """
 """
 
 
-def test_cluster_comes_from_flag_environment_default_or_localhost(
+def test_cluster_is_chosen_by_flag_then_variable_then_default_then_localhost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`Target.source` names the flag, variable or file that chose the cluster."""

@@ -208,7 +208,7 @@ async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: Script
     assert len(delete_requests(admin)) == 1
 
 
-async def test_group_whose_coordinator_changed_since_the_plan_is_deleted(
+async def test_deletion_succeeds_if_the_coordinator_changed_since_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """A group that has moved to another coordinator is still the same group."""
@@ -321,7 +321,9 @@ async def test_deletion_counts_as_failed_if_the_broker_reports_success_but_keeps
     assert "the group exists" in result.reason
 
 
-async def test_refusal_by_the_broker_names_the_missing_acl_operation(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_message_about_a_refusal_by_the_broker_names_the_missing_acl_operation(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", Fault("GROUP_AUTHORIZATION_FAILED", "", 30, group="g"))

@@ -106,7 +106,7 @@ async def test_a_partition_whose_leader_is_never_found_gets_an_error_code() -> N
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_reading_a_deleted_topic_gives_its_error_code_without_another_lookup() -> None:
+async def test_log_bounds_of_a_deleted_topic_have_an_error_code_without_another_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))

@@ -238,7 +238,7 @@ async def test_a_write_request_is_repeated_while_the_group_moves_or_is_loaded() 
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
 
 
-async def test_outcome_of_a_delete_whose_response_is_lost_is_uncertain() -> None:
+async def test_outcome_of_a_delete_request_is_uncertain_if_the_response_is_lost() -> None:
     def answer(sent: Sent) -> Any:
         pool.coordinators["moved"] = 3
         code = MOVED if sent.node == 1 else OK

@@ -68,7 +68,7 @@ async def test_api_versions_are_negotiated_per_broker() -> None:
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5, version=2)).version == 2
 
 
-async def test_an_unsupported_api_raises_unsupported_error() -> None:
+async def test_calling_an_unsupported_api_raises_unsupported_error() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {OFFSET_FETCH.key: (10, 12), LIST_GROUPS.key: (0, 2)}
         del fake[1].ranges[DESCRIBE_GROUPS.key]

@@ -94,7 +94,7 @@ def test_json_of_insights_has_every_finding_and_every_gold_table(lake: Path, cap
     }
 
 
-def test_lake_comes_from_variable_kgtui_lake_unless_option_lake_is_given(
+def test_option_lake_overrides_the_environment_variable_kgtui_lake(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2

@@ -155,7 +155,7 @@ def test_control_characters_in_csv_are_escaped_on_a_terminal_only(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_print_result_raises_an_error_for_a_format_without_a_writer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printing_a_result_in_a_format_without_a_writer_raises_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""

@@ -40,7 +40,7 @@ def test_report_with_a_dash_as_output_file_is_written_to_stdout(
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_report_is_written_to_a_pipe_without_replacing_it(lake: Path, tmp_path: Path) -> None:
+def test_report_that_is_written_to_a_pipe_does_not_replace_the_pipe(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []

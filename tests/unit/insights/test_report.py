@@ -229,7 +229,9 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
 
 
-def test_report_error_says_how_to_install_a_missing_package(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_kgtui_report_says_how_to_install_a_missing_package(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report_module._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(LakeError, match=r"pip install 'kgtui\[report\]'"):

@@ -76,7 +76,7 @@ def test_partition_without_owner_waits_for_members_with_an_older_epoch() -> None
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_without_owner_waits_for_its_target_member_if_none_is_behind() -> None:
+def test_partition_without_owner_waits_for_its_target_owner_if_no_member_is_behind() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -101,7 +101,7 @@ def test_partition_with_offset_but_no_owner_is_unowned_or_unsubscribed() -> None
     assert not found.targeted
 
 
-def test_partition_between_two_owned_partitions_is_unowned() -> None:
+def test_partition_number_missing_between_owned_partitions_counts_as_unowned() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 

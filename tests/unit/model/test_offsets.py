@@ -30,7 +30,7 @@ def test_committed_offset_beyond_the_log_end_has_zero_lag() -> None:
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
 
-def test_records_deleted_before_the_group_read_them_are_lost() -> None:
+def test_records_that_were_deleted_before_the_group_read_them_count_as_lost() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 40), PartitionBounds(50, 100))
     assert (row.lost, row.lead) == (10, 0)
 
@@ -47,7 +47,9 @@ def test_records_deleted_before_the_group_read_them_are_lost() -> None:
         (CommittedOffset("t", 0, 5), None, "pending"),
     ],
 )
-def test_unknown_lag_has_a_reason(commit: CommittedOffset, bounds: PartitionBounds | None, reason: str) -> None:
+def test_partition_with_unknown_lag_has_a_reason(
+    commit: CommittedOffset, bounds: PartitionBounds | None, reason: str
+) -> None:
     row = lag_of_commit(commit, bounds)
     assert row.lag is None
     assert row.reason == reason

@@ -132,7 +132,7 @@ def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_group_that_was_not_read_matches_neither_a_term_nor_its_negation() -> None:
+def test_group_that_was_not_read_matches_neither_a_filter_term_nor_its_negation() -> None:
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()

@@ -147,7 +147,7 @@ def test_filter_cache_limits_tests_to_ids_that_matched_or_changed() -> None:
 
 
 @given(terms)
-def test_no_group_matches_a_term_and_its_negation(term: IdTerm) -> None:
+def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> None:
     snap = mixed_snapshot()
     yes = set(Query((term,)).select(snap))
     no = set(Query((replace(term, negated=not term.negated),)).select(snap))

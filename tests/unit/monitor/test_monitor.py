@@ -217,7 +217,9 @@ async def test_a_silent_coordinator_does_not_delay_reads_of_other_groups_in_view
     assert "billing" not in monitor.snapshot.details
 
 
-async def test_a_silent_coordinator_does_not_delay_sweeps_of_other_brokers(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_groups(
+    silent_admin: ScriptedAdmin,
+) -> None:
     async with watching(silent_admin) as monitor:
         first = (await until(monitor, lambda s: s.swept == 2)).summaries["orders"].at
         await until(monitor, lambda s: s.summaries["orders"].at > first)
@@ -265,7 +267,7 @@ async def test_forgetting_a_group_removes_it_before_the_next_list(admin: Scripte
     assert "orders" not in snapshot.summaries
 
 
-async def test_group_lists_that_arrive_together_share_a_snapshot(
+async def test_group_lists_that_arrive_together_are_published_in_one_snapshot(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll = ScriptedFeed.poll

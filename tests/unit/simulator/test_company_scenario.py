@@ -43,7 +43,7 @@ def test_the_company_scenario_has_groups_of_every_type_and_protocol(company: Sim
     assert len(groups) > 100
 
 
-def test_company_groups_reach_every_state_within_400_seconds(company: Simulator) -> None:
+def test_groups_of_the_company_scenario_reach_every_state_within_400_s(company: Simulator) -> None:
     states = {(group.type, group.state(t)) for t in range(400) for group in company.state.groups.values()}
     assert states >= {
         *(("classic", state) for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")),
@@ -53,7 +53,7 @@ def test_company_groups_reach_every_state_within_400_seconds(company: Simulator)
     }
 
 
-def test_company_groups_have_the_problems_that_the_scenario_file_defines(company: Simulator) -> None:
+def test_groups_of_the_company_scenario_have_the_problems_that_its_file_defines(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)

@@ -27,7 +27,9 @@ def fixed_settings() -> Iterator[text.DisplaySettings]:
 
 
 @given(st.text(max_size=300), st.integers(0, 60), st.sampled_from(["end", "middle"]))
-def test_plain_text_has_no_control_characters_and_fits_the_width(value: str, width: int, cut: text.Cut) -> None:
+def test_text_for_the_terminal_has_no_control_characters_and_fits_the_width(
+    value: str, width: int, cut: text.Cut
+) -> None:
     shown = text.plain(value, width, cut=cut)
     assert cell_len(shown) <= width
     assert "\x1b" not in shown
@@ -126,6 +128,6 @@ def test_short_time_formats_omit_seconds_year_or_utc_offset(fixed_settings: text
     assert short == ("23:59", "01-01 23:59", "1970-01-01 23:59", "1970-01-01 23:59:59")
 
 
-def test_group_id_without_control_characters_is_not_changed() -> None:
+def test_group_id_without_control_characters_is_not_changed_by_escaping() -> None:
     assert text.plain("payments.settle") == "payments.settle"
     assert visible("payments.settle") == "payments.settle"

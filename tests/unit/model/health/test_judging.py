@@ -31,7 +31,7 @@ def test_group_without_new_commits_gets_status_stop_after_more_than_45_s() -> No
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
-def test_status_stop_takes_longer_if_the_group_commits_rarely() -> None:
+def test_status_stop_is_reported_later_if_the_group_commits_rarely() -> None:
     """If one commit per minute is configured or was observed, 50 s without a commit are normal."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
@@ -40,7 +40,7 @@ def test_status_stop_takes_longer_if_the_group_commits_rarely() -> None:
     assert (health.status, health.partitions["t", 0].still) == (Status.OK, 55.0)
 
 
-def test_status_stop_takes_longer_if_the_group_was_idle_before() -> None:
+def test_status_stop_is_reported_later_if_the_group_was_idle_before() -> None:
     """Burrow reports STOP if the time since the last commit is longer than the time that the last ten commits span.
 
     Here, the commits span 215 s, because the group was idle between the first and the second commit.
@@ -147,7 +147,7 @@ def test_reason_for_stop_says_that_the_group_is_empty_or_nobody_subscribes() -> 
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
 
 
-def test_status_of_a_group_that_no_longer_exists_is_not_found() -> None:
+def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     observed = watch(stuck(20))
     observed.mark_gone()
     health = health_of(observed)
