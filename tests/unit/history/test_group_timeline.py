@@ -93,7 +93,7 @@ def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) 
     ]  # fmt: skip
 
 
-def test_group_timeline_has_no_rates_after_a_gap_in_the_recording(tmp_path: Path) -> None:
+def test_group_timeline_shows_a_gap_in_the_recording_and_no_rates_after_it(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
     recording.poll(poll_of(100), START + 10_000)
