@@ -265,7 +265,13 @@ async def read_in_full(
         groups: newest listing of each group by id.
     """
     return await read_groups(
-        admin, deadline, describe=groups.keys(), offsets=groups, logs=Logs.BOUNDS, on_described=on_described
+        admin,
+        deadline,
+        describe=groups.keys(),
+        offsets=groups,
+        logs=Logs.BOUNDS,
+        every_offset=True,
+        on_described=on_described,
     )
 
 

@@ -296,7 +296,7 @@ def _facts_section(found: dict[str, Any]) -> str:
     )
     lines.append(f"- described by: {code(group.get('described_by'))}")
     for what, at in found["read_at"].items():
-        lines.append(f"- {what} read: {at or 'never'}")
+        lines.append(f"- {what} read: {at}" if at else f"- {what}: not read")
     return "\n".join(lines)
 
 

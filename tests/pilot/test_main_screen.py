@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.answer import Fault
+from kgtui.model.command_line import quote
 from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screen_actions import table
@@ -163,6 +164,16 @@ async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
         await pilot.press("U")
         await settled(pilot)
         assert "polled 08:53:19 UTC" in screen_text(app)
+
+
+async def test_the_dialog_shows_a_copied_command_exactly_as_it_was_copied(tmp_path: Path) -> None:
+    command = quote("line\nbreak and \\ backslash")
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        app.push_screen(CopiedDialog(command))
+        await settled(pilot)
+        assert command in screen_text(app)
 
 
 async def test_key_y_copies_the_group_id_and_shift_y_the_describe_command(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from kgtui.tui import text
-
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
@@ -22,7 +20,7 @@ class CopiedDialog(ModalScreen[None]):
     """Shows copied text in full width; escape, enter, q, y or Y closes it.
 
     Args:
-        copied: the copied text.
+        copied: the copied text, a quoted command line. It is shown exactly as it was copied.
         note: a remark about the copied text; `""` if there is nothing to remark.
     """
 
@@ -47,7 +45,7 @@ class CopiedDialog(ModalScreen[None]):
         """Create the title, the copied text and the note."""
         with Vertical(id="box"):
             yield Static("Copied (OSC 52)", id="title", markup=False)
-            yield Static(text.cell(self._copied), id="copied", markup=False)
+            yield Static(self._copied, id="copied", markup=False)
             by_hand = "Not in your clipboard? Select it with shift and the mouse. esc closes."
             note = f"{self._note[:1].upper()}{self._note[1:]}. " if self._note else ""
             yield Static(note + by_hand, id="note", markup=False)

@@ -38,8 +38,7 @@ class ConfigRow:
 
     Attributes:
         config: name, value and source of the configuration.
-        applies: whether the configuration has an effect on groups of this type. Brokers report configurations of other
-            group types too.
+        applies: whether the configuration has an effect on groups of this type.
     """
 
     config: GroupConfig
@@ -47,13 +46,14 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration, in three parts that are each sorted by name.
+    """Return one row per configuration: first those that are set for this group, then the others, each sorted by name.
 
-    The parts are configurations that are set for this group, other configurations of its group type, and configurations
-    of other group types.
+    Brokers also report configurations that have an effect only on groups of other types. They are left out, unless they
+    are set for this group.
     """
-    rows = [ConfigRow(one, _applies(one.name, group_type)) for one in configs]
-    return sorted(rows, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
+    rows = (ConfigRow(one, _applies(one.name, group_type)) for one in configs)
+    shown = (row for row in rows if row.applies or row.config.source in _OF_GROUP)
+    return sorted(shown, key=lambda row: (row.config.source not in _OF_GROUP, not row.applies, row.config.name))
 
 
 def _applies(name: str, group_type: str | None) -> bool:
@@ -77,7 +77,7 @@ def _value(row: ConfigRow) -> Cell:
         return Cell("(not reported)", MUTED)
     if value == "":
         return Cell('""', MUTED)
-    return Cell(value, ACCENT if row.config.source in _OF_GROUP else "" if row.applies else MUTED)
+    return Cell(value, ACCENT if row.config.source in _OF_GROUP else "")
 
 
 def source_text(source: str) -> str:

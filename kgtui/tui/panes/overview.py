@@ -116,7 +116,8 @@ class OverviewPane(Pane):
         self._write(fresh=fresh)
 
     def _write(self, *, fresh: bool) -> None:
-        if self.snapshot is None or self.group is None:
+        if self.snapshot is None or self.group is None or not self.text.columns:
+            # A hidden pane has no width. It is written when it is shown, because it then gets a new size.
             return
         width = max(20, self.text.columns - 1)
         parts = overview_sections(

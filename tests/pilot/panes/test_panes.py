@@ -91,6 +91,20 @@ async def test_showing_another_group_moves_the_table_cursor_to_the_first_row() -
         assert pane.table.row.topic == "orders.created"
 
 
+async def test_text_of_a_hidden_overview_is_not_wrapped_to_another_width() -> None:
+    """A hidden pane has the width 0. Text that is wrapped to a few cells would be visible when the pane is shown."""
+    pane, snapshot = OverviewPane(), data.example_snapshot()
+    app = PaneApp(pane, snapshot, "payments.settle")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        before = pane.text.plain_text
+        pane.display = False
+        await pilot.pause()
+        pane.show(replace(snapshot, serial=2), "payments.settle")
+        await pilot.pause()
+        assert pane.text.plain_text == before
+
+
 async def test_the_area_below_the_table_shows_the_whole_current_row() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
@@ -260,6 +274,7 @@ async def test_page_down_scrolls_the_overview_pane() -> None:
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(60, 10)) as pilot:
         app.screen.set_focus(pane.focus_target())
+        await pilot.pause()
         await pilot.press("pagedown")
         await pilot.pause()
         assert pane.query_one(TextLines).scroll_offset.y > 0

@@ -80,8 +80,9 @@ async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() ->
     assert {name: [row.lag for row in lags(rows)] for name, rows in read.offsets_by_group().items()} == {
         "c": [5],
         "s": [7],
+        "w": [],
     }
-    assert dict(admin.calls)["committed_offsets"] == ("c",)
+    assert dict(admin.calls)["committed_offsets"] == ("c", "w")
     assert dict(admin.calls)["share_offsets"] == ("s",)
     assert read.faults == []
 

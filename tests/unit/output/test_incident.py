@@ -46,6 +46,12 @@ def test_markdown_export_of_a_group_has_every_section() -> None:
     assert "500 lost" in text
 
 
+def test_markdown_export_says_which_data_was_not_read() -> None:
+    text = markdown(incident_of("payments.settle", replace(example_snapshot(), configs={})))
+    assert "- configs: not read" in text
+    assert "- offsets read: 20" in text
+
+
 def test_export_of_a_group_contains_no_sensitive_configs_and_no_secrets() -> None:
     worker = replace(connect_group().members[0], connect=ConnectWorker("http://me:hunter2@w:8083"))  # type: ignore[index]
     snapshot = example_snapshot()

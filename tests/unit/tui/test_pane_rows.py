@@ -398,10 +398,9 @@ def test_pane_notice_about_an_unsupported_request_has_no_error_color() -> None:
 # Tests of the rows of the Config pane
 
 
-def test_configs_that_are_set_for_the_group_are_listed_before_the_others() -> None:
+def test_configs_set_for_the_group_are_listed_before_others_of_its_type() -> None:
+    own = ["consumer.session.timeout.ms", "consumer.some.secret"]
     rows = config_rows(data.configs(), "consumer")
-    assert [row.config.name for row in rows] == [
-        "consumer.session.timeout.ms", "consumer.some.secret", "consumer.heartbeat.interval.ms",
-        "share.auto.offset.reset", "share.record.lock.duration.ms", "streams.num.standby.replicas",
-    ]  # fmt: skip
-    assert [row.applies for row in rows] == [True, True, True, False, False, False]
+    assert [row.config.name for row in rows] == [*own, "consumer.heartbeat.interval.ms"]
+    assert [row.config.name for row in config_rows(data.configs(), "classic")] == own, "classic groups have no configs"
+    assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
