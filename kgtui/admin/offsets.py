@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgtui.errors import KgtuiError
     from kgtui.protocol.fast_offsets import ListOffsetsResponse, OffsetFetchGroup, OffsetFetchResponse
 
-
 GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
@@ -48,10 +47,7 @@ EARLIEST, LATEST = -2, -1
 """Special timestamps in ListOffsets requests that stand for the log start and the log end."""
 
 ATTEMPTS = 4
-"""Maximum number of attempts to read a log bound.
-
-If a partition has no leader at the last attempt, its error code becomes the result.
-"""
+"""Maximum number of attempts to read a log bound. The error code of the last attempt becomes the result."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
 """Reactions to an error code after which the request is repeated for a partition."""

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 KAFKA_VERSION = "4.3.1"
 """Version of Kafka whose script this command imitates; `--version` prints it."""
 
-_NAME_WIDTH = 36
-_TEXT_WIDTH = 39
+_NAME_WIDTH, _TEXT_WIDTH = 36, 39
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +192,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 PAUSE = 0.1
 """Time after which a request is repeated if the response has an error code in `LOADING`, in seconds."""
 
-LEAST_WIDTH = 20
-"""Minimum width of a column, as in GroupsCommand."""
+LEAST_WIDTH = 20  # the minimum width of a column in GroupsCommand
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
@@ -218,19 +216,17 @@ OPTIONS = (
 
 def main(words: Sequence[str]) -> int:
     """Run `kgtui groups` with the options of `kafka-groups.sh`, and return the exit code."""
+    from kgtui.commands.printing import print_error, print_text
+
     try:
         options = read_options(words, OPTIONS)
         _check(options)
         if "version" in options:
-            from kgtui.commands.printing import print_text
-
             print_text(f"{KAFKA_VERSION}\n")
             return 0
         properties = _properties(options)
         servers = options.value("bootstrap-server") or ""
     except KafkaOptionError as error:
-        from kgtui.commands.printing import print_error
-
         print_error(f"{error}\n" + (usage(OPTIONS) if error.usage else ""))
         return error.exit_code
     return _list(options, servers, properties)

@@ -3,6 +3,7 @@
 | module | contents |
 |---|---|
 | `screen` | the screen: table of findings, description, plot, evidence |
+| `evidence` | the table with the evidence of a finding |
 | `findings` | rows and sentences about findings; marks the groups of a finding in the tree |
 | `finding_plot` | the plot of the lag and rates of a finding's group |
 

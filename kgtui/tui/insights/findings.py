@@ -1,18 +1,15 @@
-"""The texts of the Insights screen: rows, descriptions and evidence of findings, and warnings about missing or old
-tables.
+"""The texts of the Insights screen: rows and descriptions of findings, and warnings about missing or old tables.
 
 This module also marks the groups of a finding in the tree, so that the user can delete unused groups.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.insights.finding import Kind, Severity, lasted
 from kgtui.model.command_line import join
 from kgtui.model.guard import READ_ONLY
-from kgtui.model.health.wording import duration
 from kgtui.tui import text
 from kgtui.tui.panes.cells import (
     ACCENT,
@@ -23,7 +20,6 @@ from kgtui.tui.panes.cells import (
     PaneLine,
     SafeText,
     fit_text,
-    none_cell,
     plural,
     wrap_cells,
 )
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from kgtui.insights.finding import Evidence, Finding, Insights, Value
+    from kgtui.insights.finding import Finding, Insights
     from kgtui.tui.recording import LakeChoice
     from kgtui.tui.screens.cluster import ClusterScreen
 
@@ -354,56 +350,3 @@ def no_findings_lines(
             (Cell("kgtui pipeline demo", ACCENT), Cell(" creates an example lake with findings of every kind.", MUTED)),
         ]
     return [line for paragraph in paragraphs for line in (wrap_cells(paragraph, width) or [()])]
-
-
-_SECONDS = "_seconds"
-
-
-class EvidenceRow(NamedTuple):
-    """One row of a finding's evidence. After a refresh, the cursor stays on the row with the same `number`."""
-
-    number: int
-    values: tuple[Value, ...]
-
-
-def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
-    """Return the rows of the evidence for the table widget."""
-    return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
-
-
-def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the table widget. Each column of the evidence has a column with its name as title."""
-    return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
-
-
-def evidence_title(evidence: Evidence) -> str:
-    """Return the title above the evidence: number of rows shown, name of the table, and number of rows not shown."""
-    more = f", {text.exact(evidence.more)} more" if evidence.more else ""
-    return f"evidence: {plural(len(evidence.rows), 'row')} of {evidence.table}{more}"
-
-
-def _column(evidence: Evidence, index: int, name: str) -> Column[EvidenceRow]:
-    values = [row[index] for row in evidence.rows]
-    right = any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-
-    def cell(row: EvidenceRow) -> Cell:
-        return _value(name, row.values[index])
-
-    return Column(
-        name, name.removesuffix(_SECONDS).replace("_", " ").upper(), lambda row: cell(row).text, cell,
-        rank=index, right=right, min_width=10, max_width=48, cut="middle",
-    )  # fmt: skip
-
-
-def _value(name: str, value: Value) -> Cell:
-    if value is None:
-        return none_cell()
-    if isinstance(value, datetime):
-        return Cell(SafeText(text.date_minutes(value.timestamp())))
-    if isinstance(value, bool):
-        return Cell(SafeText("yes" if value else "no"))
-    if isinstance(value, str):
-        return Cell(value)
-    if name.endswith(_SECONDS):
-        return Cell(SafeText(duration(value)))
-    return Cell(SafeText(text.exact(value) if isinstance(value, int) else f"{value:,.2f}"))

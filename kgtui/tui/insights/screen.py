@@ -14,16 +14,13 @@ from textual.screen import ModalScreen
 from kgtui.insights.finding import Kind
 from kgtui.model.command_line import join
 from kgtui.tui import text
+from kgtui.tui.insights.evidence import EvidenceTable, evidence_title
 from kgtui.tui.insights.finding_plot import FindingPlot
 from kgtui.tui.insights.findings import (
     FINDING_COLUMNS,
-    EvidenceRow,
     FindingRow,
     cluster_mismatch,
     describe_finding,
-    evidence_columns,
-    evidence_rows,
-    evidence_title,
     finding_rows,
     findings_summary,
     no_findings_lines,
@@ -163,7 +160,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             with Vertical(id="plot-part", classes="part"):
                 yield FindingPlot()
             with Vertical(id="evidence", classes="part"):
-                yield DetailedTable(EvidenceTable((), lambda fact: fact.number, id="facts"))
+                yield DetailedTable(EvidenceTable())
 
     # Properties that return the widgets of the screen
 
@@ -175,7 +172,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     @property
     def evidence_table(self) -> EvidenceTable:
         """The table with the evidence of the current finding."""
-        return self.query_one("#facts", EvidenceTable)
+        return self.query_one(EvidenceTable)
 
     @property
     def plot(self) -> FindingPlot:
@@ -277,15 +274,10 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.query_one("#plot-part").border_title = name
 
     def _show_evidence(self, finding: Finding | None) -> None:
-        box = self.query_one("#evidence")
-        if finding is None:
-            self.evidence_table.set_rows((), fresh=True)
-            box.border_title = None
-            return
-        evidence = finding.evidence
-        box.border_title = Content(text.plain(evidence_title(evidence)))
-        box.set_class(len(evidence.rows) == 1, "-one")
-        self.evidence_table.set_rows(evidence_rows(evidence), columns=evidence_columns(evidence), fresh=True)
+        box, evidence = self.query_one("#evidence"), None if finding is None else finding.evidence
+        box.border_title = None if evidence is None else Content(text.plain(evidence_title(evidence)))
+        box.set_class(evidence is not None and len(evidence.rows) == 1, "-one")
+        self.evidence_table.show(evidence)
 
     def on_resize(self) -> None:
         # Setting heights requests a layout. Textual ignores layout requests during a layout, so the heights are set
@@ -386,17 +378,4 @@ class FindingTable(LineTable[FindingRow]):
     |---|---|
     | enter | close the screen and move the tree's cursor to the group |
     | space | mark the finding's unused groups in the tree, or unmark them |
-    """
-
-
-class EvidenceTable(LineTable[EvidenceRow]):
-    """The table with the evidence of a finding: the rows of a lake table from which Spark computed the finding."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "screen.choose", "Go to the group", id="open", show=False)
-    ]
-    """
-    | key | does |
-    |---|---|
-    | enter | close the screen and move the tree's cursor to the group |
     """

@@ -14,13 +14,11 @@ from kgtui.insights.finding import Evidence, Finding, Insights, Kind, Severity
 from kgtui.lake.gold import NEVER_WRITTEN, TableAge
 from kgtui.model.timeline import LagHistory
 from kgtui.tui import text
+from kgtui.tui.insights.evidence import evidence_columns, evidence_rows, evidence_title
 from kgtui.tui.insights.findings import (
     FINDING_COLUMNS,
     FindingRow,
     describe_finding,
-    evidence_columns,
-    evidence_rows,
-    evidence_title,
     finding_rows,
     findings_summary,
     no_findings_lines,
