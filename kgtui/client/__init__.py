@@ -19,6 +19,9 @@ of kgtui that imports aiokafka.
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |
+| `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
+| `tickets` | gets Kerberos tickets, and creates the messages of GSSAPI logins |
+| `kerberos_errors` | explains why a login with Kerberos failed, and what to do |
 | `address` | host, port, and name resolution |
 | `connect_errors` | explains why a connection failed, and what to do |
 | `login_steps` | finds out at which step connecting to a broker fails |
@@ -28,5 +31,5 @@ of kgtui that imports aiokafka.
 | `key_store` | reads PKCS#12 key stores and trust stores |
 | `secret` | passwords and keys that are never shown |
 | `first_success` | runs coroutines at the same time, for example to ask several brokers |
-| `lazy_import` | imports a part of a package without its slow `__init__` |
+| `lazy_import` | imports a part of a package without the slow parts that kgtui does not use |
 """

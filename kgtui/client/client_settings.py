@@ -12,6 +12,7 @@ from kgtui.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kgtui.client.kerberos import Kerberos
     from kgtui.client.oauth import OAuth
     from kgtui.client.properties import LoginModule
     from kgtui.client.tls import Tls
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properties"]
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-_KNOWN_MECHANISMS = ("GSSAPI", "AWS_MSK_IAM")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
+_KNOWN_MECHANISMS = ("AWS_MSK_IAM",)
 """Mechanisms of Kafka clients that kgtui does not support."""
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
@@ -37,6 +38,7 @@ class ClientSettings:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
         mechanism: one of `MECHANISMS`; None if SASL is not used.
         oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER.
+        kerberos: where the Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: the TLS settings; None if TLS is not used.
         delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
         client_id: the value of `client.id`; None if it is not set.
@@ -44,7 +46,8 @@ class ClientSettings:
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
         pool: attribute of `PoolOptions` → its value, for example `{"backoff_max": 1.0}`.
-        warnings: one sentence for each property that neither kgtui nor Kafka's clients know.
+        warnings: one sentence for each property that neither kgtui nor Kafka's clients know, and for each unknown
+            option of the login module of Kerberos.
     """
 
     protocol: str = "PLAINTEXT"
@@ -54,6 +57,7 @@ class ClientSettings:
     tls: Tls | None = None
     oauth: OAuth | None = None
     delegation_token: bool = False
+    kerberos: Kerberos | None = None
     client_id: str | None = None
     request_timeout: float | None = None
     api_timeout: float | None = None
@@ -122,28 +126,37 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     if protocol not in PROTOCOLS:
         raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
     check_supported(properties)
-    mechanism, username, password, delegation_token, oauth = None, "", NO_SECRET, False, None
-    if protocol.startswith("SASL_"):
-        mechanism = _mechanism(properties)
-        module = _login_module(properties)
-        if mechanism == "OAUTHBEARER":
-            from kgtui.client.oauth import oauth_from_properties
-
-            oauth = oauth_from_properties(properties, module)
-        else:
-            username, password = _user_and_password(module)
-            delegation_token = mechanism != "PLAIN" and _is_true(module.options.get("tokenauth", NO_SECRET))
+    login = _login(properties) if protocol.startswith("SASL_") else {}
     return ClientSettings(
         protocol=protocol,
-        mechanism=mechanism,
-        username=username,
-        password=password,
-        delegation_token=delegation_token,
-        oauth=oauth,
         tls=_tls(properties) if protocol.endswith("SSL") else None,
-        warnings=unknown_keys(properties, PROPERTIES),
+        warnings=(*login.pop("warnings", ()), *unknown_keys(properties, PROPERTIES)),
+        **login,
         **_parsed(properties),
     )
+
+
+def _login(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Read the properties of SASL, and return the arguments for `ClientSettings`, by name."""
+    mechanism = _mechanism(properties)
+    module = _login_module(properties)
+    if mechanism == "OAUTHBEARER":
+        from kgtui.client.oauth import oauth_from_properties
+
+        return {"mechanism": mechanism, "oauth": oauth_from_properties(properties, module)}
+    if mechanism == "GSSAPI":
+        from kgtui.client.kerberos import kerberos_from_properties, unknown_options
+
+        kerberos = kerberos_from_properties(properties, module)
+        return {"mechanism": mechanism, "kerberos": kerberos, "warnings": unknown_options(module)}
+    username, password = _user_and_password(mechanism, module)
+    delegation_token = mechanism != "PLAIN" and _is_true(module.options.get("tokenauth", NO_SECRET))
+    return {
+        "mechanism": mechanism,
+        "username": username,
+        "password": password,
+        "delegation_token": delegation_token,
+    }
 
 
 def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -168,16 +181,15 @@ def _tls(properties: Mapping[str, str]) -> Tls:
 
 
 def _mechanism(properties: Mapping[str, str]) -> str:
-    given = properties.get("sasl.mechanism", "").strip()
-    mechanism = given or "GSSAPI"
+    # GSSAPI is Kafka's default.
+    mechanism = properties.get("sasl.mechanism", "").strip() or "GSSAPI"
     if mechanism not in MECHANISMS:
         if mechanism not in _KNOWN_MECHANISMS:
             raise ConfigError(
                 f"sasl.mechanism={mechanism} is not a mechanism of Kafka: set it to one of {', '.join(MECHANISMS)}"
             )
-        default = "" if given else " (Kafka's default)"
         raise ConfigError(
-            f"sasl.mechanism={mechanism}{default} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "
+            f"sasl.mechanism={mechanism} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "
             "the broker supports"
         )
     return mechanism
@@ -188,17 +200,17 @@ def _login_module(properties: Mapping[str, str]) -> LoginModule:
 
     text = properties.get(JAAS_KEY, "")
     if not text.strip():
-        raise ConfigError(f"{JAAS_KEY} is missing: set it to a login module with user name and password")
+        raise ConfigError(f"{JAAS_KEY} is missing: set it to the login module of the mechanism, with its options")
     return parse_jaas(text)
 
 
-def _user_and_password(module: LoginModule) -> tuple[str, Secret]:
+def _user_and_password(mechanism: str, module: LoginModule) -> tuple[str, Secret]:
     from kgtui.client.properties import JAAS_KEY
 
     if module.short_name not in _MODULES:
         raise ConfigError(
-            f"{JAAS_KEY}: the login module {module.name} is not supported yet: use {' or '.join(_MODULES)} with user "
-            "name and password"
+            f"{JAAS_KEY}: {mechanism} needs the login module {' or '.join(_MODULES)} with user name and password, not "
+            f"{module.name}: set sasl.mechanism to the mechanism of this login module, or use another module"
         )
     for option in ("username", "password"):
         if option not in module.options:

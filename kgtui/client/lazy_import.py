@@ -1,6 +1,7 @@
-"""Import a module of a package without running the package's own `__init__`.
+"""Import a module of a package without the slow parts of the package that kgtui does not use.
 
 The `__init__` of aiokafka imports its consumer and producer, which take longer to load than the parts that kgtui uses.
+`aiokafka.conn` imports gssapi if it is installed. kgtui imports gssapi itself if the login needs it.
 """
 
 from __future__ import annotations
@@ -54,3 +55,19 @@ def lazy_package(package: str) -> Iterator[None]:
             # Before Python imports a module of a package, it reads the package's `__path__`. Without this attribute, it
             # calls `__getattr__` of `_LazyPackage`, which first runs the package's `__init__`.
             del module.__path__
+
+
+@contextmanager
+def without_package(package: str) -> Iterator[None]:
+    """Raise ModuleNotFoundError if the package is imported inside the block, as if it were not installed.
+
+    If the package is already loaded, this function has no effect.
+    """
+    if package in sys.modules:
+        yield
+        return
+    sys.modules[package] = None  # type: ignore[assignment]  # None makes Python raise ModuleNotFoundError
+    try:
+        yield
+    finally:
+        del sys.modules[package]

@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from kgtui.client.exchange import LoginExchange
+from kgtui.client.kerberos_errors import explain_refusal
 from kgtui.client.scram import scram_steps
 from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
 from kgtui.protocol.error_codes import lookup
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from kgtui.client.address import Address
     from kgtui.client.client_settings import ClientSettings
+    from kgtui.client.tickets import Tickets
+    from kgtui.client.tokens import Tokens
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
@@ -47,20 +50,29 @@ class Login:
 
     def __init__(self, settings: ClientSettings) -> None:
         self._settings = settings
-        self._tokens = None
+        self._tokens: Tokens | None = None
+        self._tickets: Tickets | None = None
         if settings.oauth is not None:
             from kgtui.client.tokens import Tokens
 
             self._tokens = Tokens(settings.oauth)
+        if settings.kerberos is not None:
+            from kgtui.client.tickets import Tickets
 
-    async def prepare(self) -> None:
-        """Get a valid token if the mechanism needs one, before a connection is opened or a login is repeated.
+            self._tickets = Tickets(settings.kerberos)
+
+    async def prepare(self, address: Address) -> None:
+        """Get a valid token, or a Kerberos ticket for this broker, if the mechanism needs one.
+
+        This must be called before a connection is opened or a login is repeated.
 
         Raises:
-            ConnectError: no token can be obtained.
+            ConnectError: no token or ticket can be obtained.
         """
         if self._tokens is not None:
             await self._tokens.get()
+        if self._tickets is not None:
+            await self._tickets.get(address.host)
 
     async def run(self, raw: Any, address: Address) -> float:
         """Log in on an open connection of aiokafka.
@@ -92,6 +104,8 @@ class Login:
         """Return a generator of the messages of the login. The broker's response to each message is sent to it."""
         if self._tokens is not None:
             return self._token_steps()
+        if self._tickets is not None:
+            return self._tickets.messages(address.host)
         return self._plain_steps() if self._settings.mechanism == "PLAIN" else scram_steps(self._settings, address)
 
     async def _plain_steps(self) -> AsyncGenerator[bytes, bytes]:
@@ -131,6 +145,8 @@ class Login:
         code = reply["ErrorCode"]
         if code != _SASL_AUTHENTICATION_FAILED:
             return f"{address} refused the login with {lookup(code).name} ({code})"
+        if self._tickets is not None:
+            return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
         if self._tokens is None:
             user = self._settings.username
             if self._settings.delegation_token:
@@ -199,10 +215,11 @@ class LoginSession:
     async def _renew(self) -> None:
         """Repeat the login.
 
-        While a new token is requested, the connection can still send requests. During the login itself, requests wait.
+        While a new token or ticket is requested, the connection can still send requests. During the login itself,
+        requests wait.
         """
         try:
-            await self._login.prepare()
+            await self._login.prepare(self._address)
         except KgtuiError as error:
             now = time.monotonic()
             if now >= self._ends_at:

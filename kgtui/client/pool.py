@@ -22,7 +22,7 @@ from kgtui.client.bootstrap import (
 )
 from kgtui.client.client_settings import PLAINTEXT, ClientSettings
 from kgtui.client.first_success import AllFailedError, first_success
-from kgtui.client.lazy_import import lazy_package
+from kgtui.client.lazy_import import lazy_package, without_package
 from kgtui.client.link import Links, Reply
 from kgtui.client.lookups import CoordinatorCache, Coordinators, LeaderCache, Leaders
 from kgtui.client.options import Lane, PoolOptions
@@ -363,7 +363,7 @@ class Pool:
 
 
 def _load_transport() -> type[Transport]:
-    with lazy_package("aiokafka"):
+    with lazy_package("aiokafka"), without_package("gssapi"):
         from kgtui.client.transport import Transport
 
     return Transport

@@ -24,6 +24,7 @@ _LOGIN_AND_TLS = frozenset(
     {
         "bootstrap.servers",
         "sasl.jaas.config",
+        "sasl.kerberos.service.name",
         "sasl.mechanism",
         "security.protocol",
         "ssl.enabled.protocols",
@@ -88,7 +89,8 @@ _WITHOUT_EFFECT = re.compile(
     | retries | retry\.backoff\..* | connections\.max\.idle\.ms
     | socket\.connection\.setup\..* | (send|receive)\.buffer\.bytes
     | metadata\..* | metric(s|\.reporters|\.).* | telemetry\..*
-    | sasl\.(kerberos|oauthbearer|login)\..* | ssl\.secure\.random\.implementation
+    | sasl\.kerberos\.(kinit\.cmd|min\.time\.before\.relogin|ticket\.renew\.(jitter|window\.factor))
+    | sasl\.(oauthbearer|login)\..* | ssl\.secure\.random\.implementation
     | (producer|consumer|admin|main\.consumer|restore\.consumer|global\.consumer|topic)\..*
     | application\.(id|server) | state\.dir | num\.(stream\.threads|standby\.replicas) | processing\.guarantee
     | schema\.registry\..* | basic\.auth\..* | commit\.interval\.ms

@@ -178,7 +178,7 @@ class Transport:
             ConnectError: a step failed. The message names the step, and `__cause__` is the original error.
         """
         try:
-            options = await self._login_options(address.host)
+            options = await self._login_options(address)
             async with asyncio.timeout(timeout):
                 raw, session = await first_success(
                     [partial(self._connect, host, address, options) for host in await ip_addresses(address)],
@@ -240,15 +240,16 @@ class Transport:
         if self._closing:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
-    async def _login_options(self, name: str) -> dict[str, Any]:
+    async def _login_options(self, address: Address) -> dict[str, Any]:
         """Return the arguments of `create_conn` for TLS, after the login has got what it needs, such as a token."""
+        name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
             if name not in self._contexts:
                 self._contexts[name] = await asyncio.to_thread(self.settings.tls.context, name)
             options["ssl_context"] = self._contexts[name]
         if self._login is not None:
-            await self._login.prepare()
+            await self._login.prepare(address)
         return options
 
     def _on_close(self, raw: Any, reason: object) -> None:

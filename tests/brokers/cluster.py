@@ -56,6 +56,7 @@ class Cluster:
         protocols: Mapping[str, str] | None = None,
         extra: Mapping[str, str] | None = None,
         format_arguments: Sequence[str] = (),
+        jvm: Sequence[str] = (),
     ) -> None:
         self.version = version
         self.folder = folder
@@ -64,6 +65,7 @@ class Cluster:
         self._ports = choose_ports(nodes, list(self._protocols))
         self._extra = dict(extra or {})
         self._format_arguments = list(format_arguments)
+        self._jvm = jvm
         self.bootstrap = self.addresses(next(iter(self._protocols)))
         self._admin: AdminClient | None = None
 
@@ -90,7 +92,9 @@ class Cluster:
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
         log = self.folder / f"broker-{node}-restarted.log"
-        self.nodes[node - 1] = Java(self.version, "Launch.java", ["kafka.Kafka", config], log, heap="512m")
+        self.nodes[node - 1] = Java(
+            self.version, "Launch.java", ["kafka.Kafka", config], log, heap="512m", jvm=self._jvm
+        )
 
     def stop(self) -> None:
         """Stop all brokers and delete their data; configuration files and logs are kept."""
@@ -176,7 +180,8 @@ class Cluster:
         config = str(write_properties(self.folder / f"server-{node}.properties", properties))
         program = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config, *self._format_arguments]
         program += ["--then", "kafka.Kafka", config]
-        return Java(self.version, "Launch.java", program, self.folder / f"broker-{node}.log", heap="512m")
+        log = self.folder / f"broker-{node}.log"
+        return Java(self.version, "Launch.java", program, log, heap="512m", jvm=self._jvm)
 
     def _wait_until_it_responds(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT

@@ -31,12 +31,21 @@ class Java:
         log: the file with the output of the process.
     """
 
-    def __init__(self, version: str, source: str, arguments: Sequence[str], log: Path, heap: str = "384m") -> None:
+    def __init__(
+        self,
+        version: str,
+        source: str,
+        arguments: Sequence[str],
+        log: Path,
+        heap: str = "384m",
+        jvm: Sequence[str] = (),
+    ) -> None:
         self.log = log
         self._command = [
             "java",
             f"-Xmx{heap}",
             *SHORT_LIVED,
+            *jvm,
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
             "-cp",
             jars.classpath(version),

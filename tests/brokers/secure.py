@@ -10,6 +10,7 @@ from tests.brokers import kio_client
 from tests.brokers.certificates import Certificates, make_certificates
 from tests.brokers.cluster import Cluster
 from tests.brokers.config import write_properties
+from tests.brokers.kdc import SERVICE, Kdc
 from tests.brokers.kgtui_permissions import PERMISSIONS, Permission
 from tests.brokers.members import KIP_848, Members
 
@@ -32,7 +33,7 @@ PASSWORDS = {
 """The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
 
 SESSION = 2.0
-"""Maximum time between two logins of one connection with SCRAM-SHA-256 or OAUTHBEARER, in seconds (KIP-368)."""
+"""Maximum time between two logins of one connection with SCRAM-SHA-256, OAUTHBEARER or GSSAPI, in seconds (KIP-368)."""
 
 TOKEN_SCOPE = "kafka-admin"
 """Scope that tokens for OAUTHBEARER must have. The broker does not check whether a token is signed."""
@@ -62,7 +63,9 @@ class Secure:
 
     Attributes:
         cluster: the broker. Its methods use a listener on which every client is a super user.
-        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS` or OAUTHBEARER.
+        kdc: the KDC with the principals `team` and `brief`, whose tickets are valid for 3 s.
+        keytabs: principal → its keytab.
+        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, OAUTHBEARER or GSSAPI.
         sasl_tls: `host:port` for SASL_SSL.
         tls: `host:port` for SSL, which requires a client certificate.
         certificates: the certificates, which `start` creates.
@@ -70,6 +73,8 @@ class Secure:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.kdc = Kdc(folder / "kerberos")
+        self.keytabs: dict[str, Path] = {}
         self.certificates: Certificates = make_certificates(folder / "tls")
         self.cluster = Cluster(
             VERSION,
@@ -82,6 +87,7 @@ class Secure:
                 **dict(self._listener_settings()),
             },
             format_arguments=list(_scram_credentials()),
+            jvm=[f"-Djava.security.krb5.conf={self.kdc.config}"],
         )
         self.sasl = self.cluster.addresses("SASL")
         self.sasl_tls = self.cluster.addresses("SASLTLS")
@@ -90,8 +96,10 @@ class Secure:
 
     def start(self) -> None:
         """Start the broker and create ACLs, topics and groups."""
-        self.cluster.start()
+        self.kdc.start()
         try:
+            self.keytabs = {"team": self.kdc.add("team"), "brief": self.kdc.add("brief", "-maxlife", "3 seconds")}
+            self.cluster.start()
             self._allow()
             for topic in ("team-a-events", "team-b-events"):
                 self.cluster.create_topic(topic)
@@ -108,10 +116,11 @@ class Secure:
             raise
 
     def stop(self) -> None:
-        """Stop the member of `LIVE_GROUP`, and then the broker."""
+        """Stop the member of `LIVE_GROUP`, then the broker, and then the KDC."""
         if self._members is not None:
             self._members.leave()
         self.cluster.stop()
+        self.kdc.stop()
 
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
@@ -162,7 +171,7 @@ class Secure:
         package = "org.apache.kafka.common.security"
         for listener in ("sasl", "sasltls"):
             prefix = f"listener.name.{listener}"
-            yield f"{prefix}.sasl.enabled.mechanisms", ",".join([*MECHANISMS, "OAUTHBEARER"])
+            yield f"{prefix}.sasl.enabled.mechanisms", ",".join([*MECHANISMS, "OAUTHBEARER", "GSSAPI"])
             yield f"{prefix}.plain.sasl.jaas.config", f"{package}.plain.PlainLoginModule required {users};"
             for mechanism in MECHANISMS[1:]:
                 module = f"{package}.scram.ScramLoginModule required;"
@@ -170,7 +179,10 @@ class Secure:
             token = f'unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="{TOKEN_SCOPE}"'
             module = f"{package}.oauthbearer.OAuthBearerLoginModule required {token};"
             yield f"{prefix}.oauthbearer.sasl.jaas.config", module
-            for mechanism in ("scram-sha-256", "oauthbearer"):
+            options = f'keyTab="{self.kdc.broker_keytab}" principal="{self.kdc.broker}"'
+            module = f"com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true {options};"
+            yield f"{prefix}.gssapi.sasl.jaas.config", module
+            for mechanism in ("scram-sha-256", "oauthbearer", "gssapi"):
                 yield f"{prefix}.{mechanism}.connections.max.reauth.ms", str(round(SESSION * 1000))
         for listener in ("sasltls", "tls"):
             prefix = f"listener.name.{listener}"
@@ -178,6 +190,7 @@ class Secure:
             yield f"{prefix}.ssl.keystore.location", str(self.certificates.server)
             yield f"{prefix}.ssl.truststore.type", "PEM"
             yield f"{prefix}.ssl.truststore.location", str(self.certificates.authority)
+        yield "sasl.kerberos.service.name", SERVICE
         yield "listener.name.tls.ssl.client.auth", "required"
 
     def _allow(self) -> None:

@@ -18,8 +18,11 @@ from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.certificates import make_stores
-from tests.brokers.secure import MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
+from tests.brokers.config import write_properties
+from tests.brokers.kdc import with_cache, with_keytab
+from tests.brokers.secure import LIVE_GROUP, MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
 from tests.token_server import SECRET, token_server
+from tests.unit.commands.runs import kgtui
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +63,72 @@ async def test_a_user_can_log_in_with_each_sasl_mechanism(secure_broker: Secure,
     groups = await log_in(address, secure_broker.command_config("team", mechanism=mechanism, tls=tls))
     assert "team-a-app" in groups
     assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
+
+
+def use_kdc(secure_broker: Secure, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Kerberos library use the KDC of the broker during a test."""
+    for name, value in secure_broker.kdc.variables.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("source", ["keytab", "ticket cache"])
+async def test_a_user_can_log_in_with_kerberos(
+    secure_broker: Secure, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_kdc(secure_broker, monkeypatch)
+    if source == "keytab":
+        groups = await log_in(secure_broker.sasl, with_keytab("team", secure_broker.keytabs["team"]))
+    else:
+        tls = read_properties(secure_broker.command_config("team", tls=True))
+        properties = tls | with_cache(secure_broker.kdc.ticket_cache("team")) | {"security.protocol": "SASL_SSL"}
+        groups = await log_in(secure_broker.sasl_tls, properties)
+    assert "team-a-app" in groups
+    assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
+
+
+@pytest.mark.broker
+async def test_a_failed_kerberos_login_is_reported_before_the_broker_is_reached(
+    secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_kdc(secure_broker, monkeypatch)
+    reason = await refusal(secure_broker.sasl, with_cache(secure_broker.kdc.config.with_name("none")))
+    assert reason.startswith(f"there is no Kerberos ticket for {secure_broker.kdc.broker}, from the ticket cache ")
+    assert "the cache has no ticket; run kinit -c " in reason
+
+
+@pytest.mark.broker
+async def test_the_step_sasl_of_doctor_shows_the_result_of_a_kerberos_login(
+    secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_kdc(secure_broker, monkeypatch)
+    good = with_keytab("team", secure_broker.keytabs["team"])
+    for properties, expected in (
+        (good, (True, "logged in with GSSAPI")),
+        (good | {"sasl.kerberos.service.name": "other"}, (False, "there is no Kerberos ticket for other/")),
+    ):
+        async with Pool([secure_broker.sasl], from_properties(properties), options=OPTIONS) as pool:
+            (steps,) = (await pool.login_steps(timeout=20)).values()
+        ((ok, detail),) = [(step.ok, step.detail) for step in steps if step.name == "SASL"]
+        assert (ok, detail[: len(expected[1])]) == expected
+
+
+@pytest.mark.broker
+@pytest.mark.full
+def test_commands_log_in_with_kerberos(secure_broker: Secure, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_kdc(secure_broker, monkeypatch)
+    keytab = with_keytab("team", secure_broker.keytabs["team"])
+    cache = with_cache(secure_broker.kdc.ticket_cache("team"))
+    for number, properties in enumerate((keytab, cache)):
+        config = write_properties(secure_broker.kdc.config.with_name(f"{number}.properties"), properties)
+        options = ["--bootstrap-server", secure_broker.sasl, "--command-config", str(config)]
+        for command, expected in (
+            (["ls"], "team-a-app"),
+            (["show", LIVE_GROUP], "team-a-events"),
+            (["doctor"], "DELETE: on 3 groups"),
+        ):
+            done = kgtui(*command, *options)
+            assert expected in done.stdout, (command, done)
 
 
 @pytest.mark.broker
@@ -104,16 +173,24 @@ async def test_a_refused_token_is_reported_with_the_reason_of_the_broker(
 
 
 @pytest.mark.broker
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-async def test_a_connection_logs_in_again_before_its_session_expires(secure_broker: Secure, mechanism: str) -> None:
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER", pytest.param("GSSAPI", marks=pytest.mark.full)])
+async def test_a_connection_logs_in_again_before_its_session_expires(
+    secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A broker closes a connection whose session has expired, so kgtui must log in again before that (KIP-368).
 
-    Requests over the time of several sessions succeed on the same connection.
+    Requests over the time of several sessions succeed on the same connection. With GSSAPI, the first Kerberos ticket
+    expires meanwhile.
     """
+    use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:
         endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
         config = secure_broker.command_config("team", mechanism="SCRAM-SHA-256")
-        properties = endpoint.properties() if mechanism == "OAUTHBEARER" else read_properties(config)
+        properties = {
+            "SCRAM-SHA-256": read_properties(config),
+            "OAUTHBEARER": endpoint.properties(),
+            "GSSAPI": with_keytab("brief", secure_broker.keytabs["brief"]),
+        }[mechanism]
         async with Pool([secure_broker.sasl], from_properties(properties), options=OPTIONS) as pool:
             node = min((await pool.metadata(timeout=20)).brokers)
             link = await pool._link(node, Lane.BULK, 20)

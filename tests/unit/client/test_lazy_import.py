@@ -1,4 +1,4 @@
-"""Tests of `lazy_package`, which imports modules of a package without running the `__init__` of the package."""
+"""Tests of `lazy_package` and `without_package`, which import a package without its slow parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kgtui.client.lazy_import import lazy_package
+from kgtui.client.lazy_import import lazy_package, without_package
 
 FIRST = """
 import sys
@@ -60,3 +60,36 @@ def test_importing_lazily_ignores_a_package_that_is_not_installed() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules
+
+
+def test_without_package_hides_a_package_only_inside_the_block() -> None:
+    code = """
+import sys
+from kgtui.client.lazy_import import without_package
+with without_package("wave"):
+    try:
+        import wave
+    except ModuleNotFoundError as error:
+        print(error.name)
+import wave
+print(wave.open.__name__)
+"""
+    assert run(code) == "wave\nopen\n"
+
+
+def test_without_package_does_not_hide_a_package_that_is_already_loaded() -> None:
+    with without_package("pytest"):
+        assert sys.modules["pytest"] is pytest
+    assert sys.modules["pytest"] is pytest
+
+
+def test_the_connections_do_not_load_gssapi() -> None:
+    code = """
+from kgtui.client.pool import _load_transport
+_load_transport()
+print([name for name in sys.modules if name.startswith("gssapi")])
+"""
+    assert (
+        subprocess.run([sys.executable, "-c", "import sys" + code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )

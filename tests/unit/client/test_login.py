@@ -65,7 +65,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
 
 async def start(raw: FakeConnection, settings: ClientSettings = TOKEN_LOGIN) -> LoginSession:
     login = Login(settings)
-    await login.prepare()
+    await login.prepare(BROKER)
     return await LoginSession.start(login, raw, BROKER)
 
 
@@ -154,7 +154,7 @@ async def test_connection_with_a_failed_token_refresh_is_kept_until_the_session_
     raw = FakeConnection({"SessionLifetimeMs": 100_000})
     session = await start(raw)
 
-    async def prepare(self: Login) -> dict[str, Any]:
+    async def prepare(self: Login, address: Address) -> dict[str, Any]:
         raise ConnectError("the token endpoint failed")
 
     monkeypatch.setattr(Login, "prepare", prepare)

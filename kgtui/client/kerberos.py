@@ -1,0 +1,189 @@
+"""Read the settings of GSSAPI (Kerberos) from Java client properties.
+
+The login module is the Krb5LoginModule of OpenJDK, or the one of IBM's Java, whose options have other names. The
+options have the same meaning as in Java, so that the properties files of Kafka's tools work without changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgtui.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kgtui.client.properties import LoginModule
+
+SERVICE_KEY = "sasl.kerberos.service.name"
+_JAAS = "sasl.jaas.config"
+_MODULE = "Krb5LoginModule"
+_IBM = "com.ibm."
+
+_NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "storeKey"})
+"""Options that change nothing in kgtui.
+
+It never asks for a password, keeps no key, and lets the Kerberos library read its configuration again for each login.
+"""
+
+_MUST_BE_FALSE = {
+    "renewTGT": "kgtui uses the ticket in the cache as it is: remove the option, and renew the ticket with kinit -R",
+    "storePass": "kgtui never asks for a password: remove the option",
+    "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
+    "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
+}
+"""Option that kgtui does not support if it is true → what the user should do instead."""
+
+_OPTIONS = frozenset(
+    {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}
+)
+_IBM_OPTIONS = frozenset(
+    {"credsType", "principal", "serviceName", "useCcache", "useDefaultCcache", "useDefaultKeytab", "useKeytab"}
+)
+_IBM_NEVER_NEEDED = frozenset({"debug", "forwardable", "noAddress", "proxiable", "renewable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """Where the Kerberos tickets come from, and for which service they are.
+
+    Attributes:
+        service: first part of the name of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
+        principal: the principal that logs in; empty for the principal of the ticket cache.
+        keytab: path of the file with the key of `principal`; empty if no keytab is used.
+        use_cache: whether a ticket of a ticket cache is used. If a keytab is set too, the cache is tried first.
+        cache: path or name of the ticket cache; empty for the default cache of the Kerberos library.
+    """
+
+    service: str
+    principal: str = ""
+    keytab: str = ""
+    use_cache: bool = False
+    cache: str = ""
+
+
+def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule) -> Kerberos:
+    """Read the settings of GSSAPI.
+
+    Args:
+        properties: the client properties.
+        module: the parsed value of `sasl.jaas.config`.
+
+    Raises:
+        ConfigError: a value is missing, invalid or not supported, or the package gssapi is not installed. The message
+            names the property or the option.
+    """
+    if module.short_name != _MODULE:
+        default = "" if properties.get("sasl.mechanism", "").strip() else " (Kafka's default mechanism)"
+        raise ConfigError(
+            f"{_JAAS}: GSSAPI{default} needs the login module com.sun.security.auth.module.{_MODULE}, not "
+            f"{module.short_name}: set sasl.mechanism to the mechanism of this login module"
+        )
+    options = {name: str.__str__(value.reveal()).strip() for name, value in module.options.items()}
+    service = _service(properties, options)
+    kerberos = _ibm(service, options) if module.name.startswith(_IBM) else _openjdk(service, options)
+    if not kerberos.keytab and not kerberos.use_cache:
+        raise ConfigError(
+            f"{_JAAS}: {_MODULE} has no source of tickets: set useKeyTab=true with keyTab and principal, or "
+            "useTicketCache=true"
+        )
+    if kerberos.keytab and not kerberos.principal:
+        raise ConfigError(
+            f'{_JAAS}: principal is missing: write principal="NAME@REALM" with a principal of the keytab; klist -k '
+            f"{kerberos.keytab} lists them"
+        )
+    check_installed()
+    return kerberos
+
+
+def unknown_options(module: LoginModule) -> tuple[str, ...]:
+    """Return one warning for each option that the Krb5LoginModule does not know, for example because of a typo."""
+    known = _OPTIONS | _NEVER_NEEDED | _MUST_BE_FALSE.keys()
+    if module.name.startswith(_IBM):
+        known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
+    return tuple(
+        f"{_JAAS}: {option} is not an option of {_MODULE}: it has no effect"
+        for option in sorted(module.options.keys() - known)
+    )
+
+
+def check_installed() -> None:
+    """Raise ConfigError if the package gssapi cannot be imported. The message says what to install."""
+    try:
+        import gssapi  # noqa: F401
+    except (ImportError, OSError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "gssapi":
+            problem = (
+                "needs the package gssapi, which is not installed. Run: pip install 'kgtui[security]'. On Linux, this "
+                "compiles gssapi with a C compiler and the headers of Kerberos: first install libkrb5-dev and gcc "
+                "(Debian, Ubuntu), krb5-devel and gcc (RHEL, Fedora), or krb5-dev and build-base (Alpine)"
+            )
+        else:
+            problem = (
+                f"cannot be used, because the package gssapi cannot be loaded ({error}). Install the Kerberos library: "
+                "libgssapi-krb5-2 (Debian, Ubuntu), krb5-libs (RHEL, Fedora, Alpine), or krb5 (Homebrew)"
+            )
+        raise ConfigError(f"sasl.mechanism=GSSAPI {problem}") from None
+
+
+def _service(properties: Mapping[str, str], options: Mapping[str, str]) -> str:
+    in_properties, in_options = properties.get(SERVICE_KEY, "").strip(), options.get("serviceName", "")
+    if in_properties and in_options and in_properties != in_options:
+        raise ConfigError(
+            f"{SERVICE_KEY}={in_properties} differs from serviceName={in_options} in {_JAAS}: remove one of them"
+        )
+    if service := in_properties or in_options:
+        return service
+    raise ConfigError(
+        f"{SERVICE_KEY} is missing: set it to the first part of the brokers' principal, which is kafka in "
+        "kafka/broker-1@EXAMPLE.COM"
+    )
+
+
+def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
+    for option, advice in _MUST_BE_FALSE.items():
+        if _true(options, option):
+            raise ConfigError(f"{_JAAS}: {option}=true is not supported: {advice}")
+    if options.get("isInitiator", "true").lower() != "true":
+        raise ConfigError(f"{_JAAS}: isInitiator=false is for brokers: remove the option, because kgtui is a client")
+    for file, switch in (("keyTab", "useKeyTab"), ("ticketCache", "useTicketCache")):
+        if options.get(file) and not _true(options, switch):
+            raise ConfigError(f"{_JAAS}: {file} has no effect without {switch}=true: add it, or remove {file}")
+    if _true(options, "useKeyTab") and not options.get("keyTab"):
+        raise ConfigError(f'{_JAAS}: keyTab is missing: write keyTab="/path/to/file.keytab"')
+    return Kerberos(
+        service,
+        options.get("principal", ""),
+        _path(options.get("keyTab", "")),
+        _true(options, "useTicketCache"),
+        options.get("ticketCache", ""),
+    )
+
+
+def _ibm(service: str, options: Mapping[str, str]) -> Kerberos:
+    """Read the options of the login module of IBM's Java, whose files are URLs such as `file:///etc/kafka.keytab`."""
+    if options.get("credsType", "initiator").lower() == "acceptor":
+        raise ConfigError(f"{_JAAS}: credsType=acceptor is for brokers: remove the option, because kgtui is a client")
+    if _true(options, "useDefaultKeytab"):
+        raise ConfigError(f"{_JAAS}: useDefaultKeytab=true is not supported: set useKeytab to the path of the keytab")
+    cache = _path(options.get("useCcache", ""))
+    return Kerberos(
+        service,
+        options.get("principal", ""),
+        _path(options.get("useKeytab", "")),
+        bool(cache) or _true(options, "useDefaultCcache"),
+        cache,
+    )
+
+
+def _path(text: str) -> str:
+    """Return a path without a prefix such as `FILE:` or `file://`."""
+    for prefix in ("file://", "file:"):
+        if text.lower().startswith(prefix):
+            return text[len(prefix) :]
+    return text
+
+
+def _true(options: Mapping[str, str], option: str) -> bool:
+    return options.get(option, "").lower() == "true"

@@ -1,0 +1,203 @@
+"""Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
+
+The environment variables of the process are not changed: keytab and ticket cache are arguments of the calls. A ticket
+that is obtained with a keytab is stored in the memory of the process. The Kerberos library replaces it when half of its
+lifetime is over. A ticket cache is read again for each login, so that a ticket that was renewed with `kinit` is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import threading
+from concurrent.futures import Future
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgtui.client.kerberos_errors import explain_failure, explain_keytab, explain_silence, failure_of
+from kgtui.errors import ConnectError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from kgtui.client.kerberos import Kerberos
+
+T = TypeVar("T")
+
+TIMEOUT = 10.0
+"""Time limit for getting a ticket, in seconds. The Kerberos library itself waits about 30 s for a KDC."""
+
+_NO_LAYER = b"\x01\x00\x00\x00"
+"""Security layer and maximum message size in the last message of a login: no layer, so that the size must be 0."""
+
+_numbers = itertools.count(1)
+
+
+class Tickets:
+    """Gets Kerberos tickets, and logs in with them.
+
+    All calls that wait for a KDC run one after the other in daemon threads, so that they delay neither other tasks nor
+    the exit of the process.
+
+    Attributes:
+        principal: the principal that logs in; empty before `get`, if the settings do not have it.
+    """
+
+    def __init__(self, kerberos: Kerberos) -> None:
+        self._kerberos = kerberos
+        self._memory = f"MEMORY:kgtui-{next(_numbers)}"
+        self._busy = threading.Lock()
+        self._names: dict[str, str] = {}
+        self._credentials: Any = None
+        self.principal = kerberos.principal
+
+    def server(self, host: str) -> str:
+        """Return service and host name of a broker, such as `kafka/broker-1`, which its principal begins with."""
+        return f"{self._kerberos.service}/{self._names.get(host, host)}"
+
+    async def get(self, host: str) -> None:
+        """Get a ticket for the broker on a host. This is fast if there is a valid ticket already.
+
+        Raises:
+            ConnectError: there is no ticket. The message says why and what to do.
+        """
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                self._credentials = await _in_daemon_thread(partial(self._get, host), self._busy)
+        except TimeoutError:
+            raise ConnectError(explain_silence(self._kerberos, self.server(host), TIMEOUT)) from None
+
+    async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
+        """Yield the messages of a login on the broker on a host, after `get`.
+
+        The broker's response to each message is sent to the generator.
+
+        Raises:
+            ConnectError: a response of the broker is wrong.
+        """
+        from gssapi.exceptions import GSSError
+
+        try:
+            context = self._context(host, self._credentials)
+            response: bytes | None = None
+            while not context.complete:
+                # The first step may read the ticket cache from the disk.
+                message = await asyncio.to_thread(context.step, response)
+                response = yield message or b""
+            layers = context.unwrap(response).message
+            if not layers or not layers[0] & _NO_LAYER[0]:
+                raise ConnectError("the broker requires SASL encryption, unlike Kafka: check host and port")
+            yield context.wrap(_NO_LAYER + self.principal.encode(), False).message
+        except GSSError as error:
+            what = f"the broker's response to the login with the ticket for {self.server(host)} is wrong"
+            advice = "check that the broker has the current key of this principal"
+            raise ConnectError(f"{what}: {advice} (GSSAPI: {failure_of(error).text})") from error
+
+    def _get(self, host: str) -> Any:
+        """Get a ticket for the broker on a host, and return the credentials. Blocks until the KDC answers."""
+        from gssapi.exceptions import GSSError
+
+        self._names[host] = _host_name(host)
+        # As in Java, the ticket cache is tried before the keytab.
+        sources = [self._from_cache] if self._kerberos.use_cache else []
+        if self._kerberos.keytab:
+            sources.append(self._from_keytab)
+        for number, source in enumerate(sources, 1):
+            try:
+                credentials = source()
+                self._context(host, credentials).step()
+                self.principal = str(credentials.name)
+            except GSSError as error:
+                if number == len(sources):
+                    message = explain_failure(failure_of(error), self._kerberos, self.server(host))
+                    raise ConnectError(message) from error
+            else:
+                return credentials
+        raise AssertionError("the settings name neither a keytab nor a ticket cache")
+
+    def _from_cache(self) -> Any:
+        import gssapi
+
+        if not self._kerberos.cache:
+            return gssapi.Credentials(name=self._name(), mechs=[gssapi.MechType.kerberos], usage="initiate")
+        return self._acquire({"ccache": self._kerberos.cache}, "initiate")
+
+    def _from_keytab(self) -> Any:
+        from gssapi.exceptions import GSSError
+
+        keytab = self._kerberos.keytab
+        try:
+            with Path(keytab).open("rb"):
+                pass
+        except OSError as error:
+            raise ConnectError(
+                f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
+            ) from None
+        try:
+            # Errors of this call are more precise than those of the next one, which contacts the KDC.
+            self._acquire({"keytab": keytab}, "accept")
+        except GSSError as error:
+            raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error
+        return self._acquire({"client_keytab": keytab, "ccache": self._memory}, "initiate")
+
+    def _acquire(self, store: dict[str, str], usage: str) -> Any:
+        import gssapi
+
+        try:
+            return gssapi.Credentials(name=self._name(), mechs=[gssapi.MechType.kerberos], usage=usage, store=store)
+        except NotImplementedError:
+            raise ConnectError(
+                "the Kerberos library of this system cannot read the files in keyTab and ticketCache: get a ticket "
+                "with kinit, and set only useTicketCache=true in sasl.jaas.config"
+            ) from None
+
+    def _name(self) -> Any:
+        """Return the principal as a name of GSSAPI; None if the settings have no principal."""
+        import gssapi
+
+        principal = self._kerberos.principal
+        return gssapi.Name(principal, gssapi.NameType.kerberos_principal) if principal else None
+
+    def _context(self, host: str, credentials: Any) -> Any:
+        """Return a security context for a new login on a broker."""
+        import gssapi
+
+        server = gssapi.Name(self.server(host).replace("/", "@", 1), gssapi.NameType.hostbased_service)
+        return gssapi.SecurityContext(name=server, creds=credentials, mech=gssapi.MechType.kerberos, usage="initiate")
+
+
+def _host_name(host: str) -> str:
+    """Return the host name of an IP address, which the principal of a broker contains, as Kafka's clients do.
+
+    Other texts are returned unchanged, as is an address without a name.
+    """
+    try:
+        ip_address(host)
+    except ValueError:
+        return host
+    try:
+        return socket.getnameinfo((host, 0), socket.NI_NAMEREQD)[0]
+    except OSError:
+        return host
+
+
+async def _in_daemon_thread(work: Callable[[], T], lock: threading.Lock) -> T:
+    """Run a function in a daemon thread that holds the lock.
+
+    If this call is cancelled while the thread waits for the lock, the function does not run.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        with lock:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as error:  # noqa: BLE001 - the caller receives the error
+                    future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="kgtui-kerberos").start()
+    return await asyncio.wrap_future(future)
