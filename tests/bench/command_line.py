@@ -21,11 +21,13 @@ from kio.schema.offset_commit.v9.response import OffsetCommitResponse
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32, i64
 
+from tests import jars
 from tests.bench.figures import Figure
 from tests.bench.terminal import HOME
-from tests.brokers.cluster import MAIN_CLASSES, Cluster
+from tests.brokers.cluster import Cluster
 from tests.brokers.kio_client import Connection, find_coordinator
-from tests.brokers.process import run_tool
+from tests.brokers.process import SHORT_LIVED
+from tests.brokers.tools import MAIN_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -107,7 +109,10 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
     given = ["--bootstrap-server", broker.bootstrap, *arguments]
     if tool == "ConsumerGroupCommand":
         given += ["--timeout", "300000"]
-    return run_tool(VERSION, MAIN_CLASSES[tool], given, timeout=1800).stdout
+    # The tool gets a new JVM, as for its users. `tests.brokers.tools` would run it in a JVM that has already started.
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+    command = ["java", *SHORT_LIVED, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
+    return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout
 
 
 @contextmanager

@@ -12,29 +12,18 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.brokers import kio_client
 from tests.brokers.config import CLUSTER_ID, HOST, choose_ports, server_properties, write_properties
-from tests.brokers.process import SHORT_LIVED, Java, run_tool
+from tests.brokers.process import Java
+from tests.brokers.tools import run_tool
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from tests.brokers.tools import Result
 
 
 START_TIMEOUT = 90.0
 """Maximum time until a broker responds after its start, in seconds. The machine may be busy with other tests."""
-
-MAIN_CLASSES = {
-    "GroupsCommand": "org.apache.kafka.tools.GroupsCommand",
-    "TopicCommand": "org.apache.kafka.tools.TopicCommand",
-    "FeatureCommand": "org.apache.kafka.tools.FeatureCommand",
-    "GetOffsetShell": "org.apache.kafka.tools.GetOffsetShell",
-    "ConsumerGroupCommand": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-    "ShareGroupCommand": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
-    "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
-    "ConfigCommand": "kafka.admin.ConfigCommand",
-    "DelegationTokenCommand": "org.apache.kafka.tools.DelegationTokenCommand",
-}
-"""Short name that `Cluster.tool` accepts → main class of the tool."""
 
 
 class Cluster:
@@ -103,20 +92,17 @@ class Cluster:
         for data in self.folder.glob("data-*"):
             shutil.rmtree(data, ignore_errors=True)
 
-    def tool(
-        self, main_class: str, *arguments: str, jvm: Sequence[str] = SHORT_LIVED
-    ) -> subprocess.CompletedProcess[str]:
+    def tool(self, name: str, *arguments: str) -> Result:
         """Run one of Kafka's command line tools of this version against this cluster.
 
         Args:
-            main_class: a class name, or a short name from `MAIN_CLASSES`.
+            name: a name from `tools.MAIN_CLASSES`.
             arguments: arguments of the tool; `--bootstrap-server` is added if it is missing.
-            jvm: options of the JVM.
         """
         all_arguments = [*arguments]
         if "--bootstrap-server" not in all_arguments:
             all_arguments = ["--bootstrap-server", self.bootstrap, *all_arguments]
-        return run_tool(self.version, MAIN_CLASSES.get(main_class, main_class), all_arguments, jvm=jvm)
+        return run_tool(self.version, name, all_arguments)
 
     @property
     def admin(self) -> AdminClient:

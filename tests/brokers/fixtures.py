@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.brokers import tools
+
 if TYPE_CHECKING:
     # `Cluster`, `Live` and `Secure` need Kafka client libraries. At run time, they are imported only if a test needs a
     # broker.
@@ -32,6 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
             item.add_marker(pytest.mark.xdist_group("broker"))
+
+
+def pytest_unconfigure() -> None:
+    """Stop the JVMs that have run Kafka's tools."""
+    tools.stop()
 
 
 def requested_by(item: pytest.Item) -> set[str]:

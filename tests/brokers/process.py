@@ -121,17 +121,3 @@ class Java:
             with self._heard:
                 self._ended = True
                 self._heard.notify_all()
-
-
-def run_tool(
-    version: str,
-    main_class: str,
-    arguments: Sequence[str],
-    *,
-    jvm: Sequence[str] = SHORT_LIVED,
-    timeout: float = 120.0,
-) -> subprocess.CompletedProcess[str]:
-    """Run one of Kafka's command line tools; return its exit code and output without checking them."""
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-    command = ["java", *jvm, quiet, "-cp", jars.classpath(version), main_class, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)

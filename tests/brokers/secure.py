@@ -151,9 +151,9 @@ class Secure:
         config = str(self.command_config(principal))
         arguments = ("--bootstrap-server", self.sasl, "--command-config", config, "--create")
         done = self.cluster.tool("DelegationTokenCommand", *arguments, "--max-life-time-period", "-1")
-        words = done.stdout.splitlines()[-1].split() if done.stdout else []
-        if done.returncode or len(words) < 2:
-            raise RuntimeError(f"no delegation token was created: {done.stdout}{done.stderr}")
+        words = done.out.splitlines()[-1].split() if done.out else []
+        if done.status or len(words) < 2:
+            raise RuntimeError(f"no delegation token was created: {done.out}{done.err}")
         return words[0], words[1]
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:

@@ -23,7 +23,7 @@ def test_a_broker_accepts_topics_records_and_offset_commits(broker: Cluster) -> 
     broker.produce("fixture-check", 5, partition=1)
     broker.commit("fixture-check-group", {("fixture-check", 1): 3})
     done = broker.tool("ConsumerGroupCommand", "--describe", "--group", "fixture-check-group")
-    assert re.search(r"fixture-check-group\s+fixture-check\s+1\s+3\s+5\s+2\s", done.stdout), done.stdout + done.stderr
+    assert re.search(r"fixture-check-group\s+fixture-check\s+1\s+3\s+5\s+2\s", done.out), done.out + done.err
     assert kio_client.list_groups(broker.bootstrap)["fixture-check-group"] == ("classic", "", "Empty")
 
 
@@ -38,13 +38,13 @@ def test_live_consumer_groups_have_the_expected_lag(live: Live) -> None:
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
-    rows = [line.split() for line in done.stdout.splitlines() if " orders " in line]
+    rows = [line.split() for line in done.out.splitlines() if " orders " in line]
     printed = {(row[0], int(row[2])): (row[3], row[5]) for row in rows}
     assert printed == {
         (group.id, partition): (str(group.committed.get((topic, partition), "-")), "-" if lag is None else str(lag))
         for group in groups
         for (topic, partition), lag in group.lags.items()
-    }, done.stderr
+    }, done.err
 
 
 def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
@@ -52,28 +52,28 @@ def test_live_consumer_groups_have_the_expected_members(live: Live) -> None:
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", "--members", *named)
     clients = {client for group in groups for client in group.client_ids}
-    assert {word for line in done.stdout.splitlines() for word in line.split()} & clients == clients, done.stdout
+    assert {word for line in done.out.splitlines() for word in line.split()} & clients == clients, done.out
     instances = {instance for group in groups for instance in group.instance_ids}
-    assert all(instance in done.stdout for instance in instances)
+    assert all(instance in done.out for instance in instances)
 
 
 def test_live_share_groups_have_the_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("ShareGroupCommand", "--describe", "--all-groups")
-    rows = [line.split() for line in done.stdout.splitlines() if "-jobs " in line or " jobs " in line]
+    rows = [line.split() for line in done.out.splitlines() if "-jobs " in line or " jobs " in line]
     printed = {(row[0], row[1], int(row[2])): (int(row[3]), int(row[4])) for row in rows}
     assert printed == {
         (group.id, topic, partition): (start, group.reported_lag[topic, partition])
         for group in live_431.of_type("share")
         for (topic, partition), start in group.committed.items()
-    }, done.stderr
+    }, done.err
 
 
 def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
     done = live_431.cluster.tool("StreamsGroupCommand", "--describe", "--all-groups", "--offsets")
-    rows = [line.split() for line in done.stdout.splitlines() if "words " in line]
+    rows = [line.split() for line in done.out.splitlines() if "words " in line]
     printed = {(row[0], row[1], int(row[2])): int(row[3]) for row in rows}
     group = live_431["streams"]
-    assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.stderr
+    assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.err
 
 
 def test_each_principal_sees_only_the_permitted_groups(secure_broker: Secure) -> None:
@@ -85,8 +85,8 @@ def test_each_principal_sees_only_the_permitted_groups(secure_broker: Secure) ->
         done = secure_broker.cluster.tool(
             "GroupsCommand", "--bootstrap-server", address, "--command-config", str(config), "--list"
         )
-        assert done.returncode == 0, done.stderr
-        return {row[0] for row in csv.reader(done.stdout.splitlines()[1:], delimiter=" ") if row}
+        assert done.status == 0, done.err
+        return {row[0] for row in csv.reader(done.out.splitlines()[1:], delimiter=" ") if row}
 
     everything = {"team-a-app", "team-a-and-b", "team-b-app", "team-a-live"}
     assert groups_for("viewer", "SCRAM-SHA-512", tls=False) == everything
@@ -99,7 +99,7 @@ def test_a_client_can_log_in_with_a_certificate(secure_broker: Secure) -> None:
     done = secure_broker.cluster.tool(
         "GroupsCommand", "--bootstrap-server", secure_broker.tls, "--command-config", config, "--list"
     )
-    assert "team-a-live" in done.stdout, done.stderr
+    assert "team-a-live" in done.out, done.err
 
 
 @pytest.mark.full

@@ -1,20 +1,13 @@
-"""Run Kafka's own GroupsCommand with many command lines in one JVM."""
+"""Run Kafka's own GroupsCommand. Its output is kept as bytes, which tests compare with the output of kgtui."""
 
 from __future__ import annotations
 
-import base64
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests import jars
-from tests.brokers.process import SHORT_LIVED
+from tests.brokers.tools import run_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_PROGRAM = Path(__file__).with_name("GroupsOracle.java")
-_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 
 
 class Result(NamedTuple):
@@ -30,21 +23,7 @@ class Result(NamedTuple):
         return self.err.decode().partition("\n")[0]
 
 
-def run_java(command_lines: Sequence[Sequence[str]]) -> list[Result]:
-    """Run GroupsCommand of Kafka 4.3.1 with each list of arguments; return one result per list."""
-    lines = [" ".join(":" + base64.b64encode(word.encode()).decode() for word in words) for words in command_lines]
-    done = subprocess.run(
-        ["java", *SHORT_LIVED, _QUIET, "-cp", jars.classpath("4.3.1"), str(_PROGRAM)],
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [_result(line) for line in done.stdout.splitlines()]
-
-
-def _result(line: str) -> Result:
-    status, out, err = line.split(" ")
-    return Result(int(status), base64.b64decode(out[1:]), base64.b64decode(err[1:]))
+def run_java(words: Sequence[str]) -> Result:
+    """Run GroupsCommand of Kafka 4.3.1 with these arguments, without log messages."""
+    status, out, err = run_tool("4.3.1", "GroupsCommand", words, log_level="off")
+    return Result(status, out.encode(), err.encode())

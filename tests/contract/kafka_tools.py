@@ -1,62 +1,14 @@
-"""Run Kafka's own group tools with many command lines in one JVM, and parse the tables that they print."""
+"""Parse the tables that Kafka's own group tools print."""
 
 from __future__ import annotations
 
-import base64
 import re
-import subprocess
-from typing import TYPE_CHECKING, NamedTuple
-
-from tests import jars
-from tests.brokers.cluster import MAIN_CLASSES
-from tests.brokers.process import SHORT_LIVED, SOURCES
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tests.brokers.cluster import Cluster
-
 Row = dict[str, str]
-
-_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
-_SECONDS = 240
-
-
-class Result(NamedTuple):
-    """Exit status and output of one command line."""
-
-    status: int
-    out: str
-    err: str
-
-
-def run_tools(cluster: Cluster, command_lines: Sequence[Sequence[str]]) -> list[Result]:
-    """Run command lines with the tools of the Kafka version that the cluster has.
-
-    A command line is the name of a tool in `MAIN_CLASSES`, followed by its options.
-    """
-    full = [[MAIN_CLASSES[tool], "--bootstrap-server", cluster.bootstrap, *rest] for tool, *rest in command_lines]
-    done = subprocess.run(
-        ["java", *SHORT_LIVED, _QUIET, "-cp", jars.classpath(cluster.version), str(SOURCES / "Tools.java")],
-        input="".join(" ".join(map(_encode, words)) + "\n" for words in full),
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(full), done.stderr
-    return [_result(line) for line in lines]
-
-
-def _encode(word: str) -> str:
-    return ":" + base64.b64encode(word.encode()).decode()
-
-
-def _result(line: str) -> Result:
-    status, out, err = line.split(" ")
-    return Result(int(status), base64.b64decode(out[1:]).decode(), base64.b64decode(err[1:]).decode())
 
 
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:

@@ -18,7 +18,7 @@ from kgtui.model.group import Listing
 from kgtui.model.offsets import lags
 from tests.brokers.process import Java
 from tests.contract import kafka_tool_rows
-from tests.contract.kafka_tools import rows, run_tools
+from tests.contract.kafka_tools import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,11 +65,12 @@ class Reports:
         return [*commands, *(newer if self.live.newest else ())]
 
     def run(self) -> None:
-        """Run every tool once, in one JVM."""
+        """Run every tool once."""
         commands = [words for some in (LISTS, OFFSETS, MEMBERS, STATES) for words in self._with_newer(some)]
         if self.live.newest:
             commands += [("GroupsCommand", "--list"), *((tool, "--list", "--state") for tool in NEWER)]
-        for words, printed in zip(commands, run_tools(self.live.cluster, commands), strict=True):
+        for words in commands:
+            printed = self.live.cluster.tool(*words)
             assert printed.status == 0, (words, printed.err)
             assert "Exception" not in printed.out + printed.err, (words, printed)
             self.tables[words] = rows(printed.out, list(self.listed))
@@ -216,9 +217,7 @@ async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Clust
     member = Java(broker_431.version, "PausedStreams.java", arguments, tmp_path / "streams.log")
     try:
         member.wait_for("READY", 90)
-        (printed,) = run_tools(
-            broker_431, [("StreamsGroupCommand", "--describe", "--group", group, "--offsets", "--verbose")]
-        )
+        printed = broker_431.tool("StreamsGroupCommand", "--describe", "--group", group, "--offsets", "--verbose")
         async with connect([broker_431.bootstrap]) as admin:
             read = await read_in_full(admin, Deadline(30), {group: Listing("streams", "streams", "Stable", 1)})
             ours = kafka_tool_rows.from_python(read, await admin.cluster()).offsets

@@ -356,7 +356,7 @@ async def test_kafkas_tool_restores_offsets_from_the_csv_backup(live: Live, fold
         assert backup is not None
         words = ["--reset-offsets", "--group", "to-be-restored", "--from-file", str(backup.with_suffix(".csv"))]
         done = await asyncio.to_thread(cluster.tool, "ConsumerGroupCommand", *words, "--execute")
-        assert "Error" not in done.stdout + done.stderr
+        assert "Error" not in done.out + done.err
         rows = (await admin.committed_offsets(["to-be-restored"])).rows["to-be-restored"]
         assert {(row.topic, row.partition): row.offset for row in rows} == offsets
         await admin.delete_groups(["to-be-restored"])

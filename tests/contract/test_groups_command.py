@@ -141,7 +141,7 @@ def test_each_filter_option_prints_the_same_rows_as_kafkas_tool(
 ) -> None:
     """The rows are equal byte by byte, but may be in another order. The groups have all types and unusual ids."""
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
-    theirs = run_java(command_lines)
+    theirs = [run_java(words) for words in command_lines]
     assert theirs[0].out.count(b"\n") > 10
     for words, expected in zip(command_lines, theirs, strict=True):
         ours = run_here(words, capfdbinary)
@@ -154,7 +154,8 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
 
     kgtui prints the usage if Kafka's tool does, but never a stack trace.
     """
-    for words, expected in zip(BAD, run_java(BAD), strict=True):
+    for words in BAD:
+        expected = run_java(words)
         ours = run_here(words, capfdbinary)
         assert ours.status == expected.status, words
         assert ours.out == expected.out, words
@@ -172,8 +173,8 @@ def test_invalid_options_fail_as_in_kafkas_tool(capfdbinary: pytest.CaptureFixtu
 
 def test_both_tools_accept_the_same_unusual_options(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """The server does not exist. If both tools accept the options, both try to connect and report the failure."""
-    command_lines = [("--bootstrap-server", NOWHERE, *words) for words in ODD]
-    for words, expected in zip(command_lines, run_java(command_lines), strict=True):
+    for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
+        expected = run_java(words)
         ours = run_here(words, capfdbinary)
         assert (ours.status, ours.err) == (expected.status, expected.err) == (1, b""), words
         for out in (ours.out, expected.out):
@@ -184,7 +185,7 @@ def test_the_usage_text_lists_all_options_of_kafkas_tool(capfdbinary: pytest.Cap
     def options(text: bytes) -> list[str]:
         return [line.split()[0] for line in text.decode().replace("* --", "--").splitlines() if line.startswith("--")]
 
-    (theirs,) = run_java([("--help",)])
+    theirs = run_java(("--help",))
     ours = run_here(("--help",), capfdbinary)
     assert [name for name in options(ours.err) if name != "--format"] == options(theirs.err)
     tables = [ran.err.decode()[ran.err.decode().index("Option (") :].splitlines() for ran in (ours, theirs)]
@@ -206,7 +207,7 @@ def test_json_output_contains_every_group_with_its_type(live: Live) -> None:
 def test_a_repeated_protocol_option_fails_only_after_listing(broker_431: Cluster) -> None:
     """If `--protocol` is repeated, both tools list the groups first and fail only then."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
-    (theirs,) = run_java([words])
+    theirs = run_java(words)
     ours = run_ours(words)
     assert (ours.status, ours.out) == (theirs.status, theirs.out)
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.simulator import Options, SimulatorProcess, spawn
-from tests import jars
+from tests.brokers.tools import run_tool
 from tests.hostile_ids import hostile_group_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-SECONDS = 60
-TOOLS = {
-    "groups": "GroupsCommand",
-    "consumer": "consumer.group.ConsumerGroupCommand",
-    "share": "consumer.group.ShareGroupCommand",
-    "streams": "streams.StreamsGroupCommand",
-}
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
@@ -41,22 +32,10 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
     """Run one of Kafka's tools of a version, and return its output. The test fails if the tool reports an error."""
-    command = [
-        "java",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-        "-cp",
-        jars.classpath(version),
-        f"org.apache.kafka.tools.{TOOLS[tool]}",
-        "--bootstrap-server",
-        cluster.bootstrap,
-        *arguments,
-    ]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "Exception" not in done.stderr, done.stderr
-    return done.stdout
+    done = run_tool(version, tool, ["--bootstrap-server", cluster.bootstrap, *arguments])
+    assert done.status == 0, done.err
+    assert "Exception" not in done.err, done.err
+    return done.out
 
 
 def column(output: str, number: int = 0) -> list[str]:
@@ -66,7 +45,7 @@ def column(output: str, number: int = 0) -> list[str]:
 
 
 def test_kafka_groups_tool_lists_every_group(cluster: SimulatorProcess) -> None:
-    rows = [line.split() for line in run(cluster, "groups", "--list").splitlines()]
+    rows = [line.split() for line in run(cluster, "GroupsCommand", "--list").splitlines()]
     kinds = {row[0]: tuple(row[1:]) for row in rows if len(row) > 1}
     assert kinds["payments.settle"] == ("Classic", "consumer")
     assert kinds["payments.ledger"] == ("Consumer", "consumer")
@@ -74,12 +53,12 @@ def test_kafka_groups_tool_lists_every_group(cluster: SimulatorProcess) -> None:
     assert kinds["rewards.points"] == ("Streams", "streams")
     assert kinds["connect-cluster"] == ("Classic", "connect")
     assert kinds["spark-checkpoints"] == ("Classic",)
-    shares = run(cluster, "groups", "--list", "--share")
+    shares = run(cluster, "GroupsCommand", "--list", "--share")
     assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
 
 
 def test_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorProcess) -> None:
-    empty = run(cluster, "consumer", "--list", "--state", "Empty", "--type")
+    empty = run(cluster, "ConsumerGroupCommand", "--list", "--state", "Empty", "--type")
     rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
     assert rows["test-group"] == ["Classic", "Empty"]
     assert rows["customers.sync-old"] == ["Consumer", "Empty"]
@@ -87,7 +66,7 @@ def test_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorPro
 
 
 def test_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster: SimulatorProcess) -> None:
-    output = run(cluster, "consumer", "--describe", "--all-groups")
+    output = run(cluster, "ConsumerGroupCommand", "--describe", "--all-groups")
     assert "Error" not in output
     rows = [line.split() for line in output.splitlines()]
     settle = [row for row in rows if row[:2] == ["payments.settle", "payments.authorised"]]
@@ -100,32 +79,32 @@ def test_kafka_consumer_groups_tool_describes_the_offsets_of_every_group(cluster
 
 
 def test_kafka_consumer_groups_tool_describes_members_and_states(cluster: SimulatorProcess) -> None:
-    members = run(cluster, "consumer", "--describe", "--all-groups", "--members", "--verbose")
+    members = run(cluster, "ConsumerGroupCommand", "--describe", "--all-groups", "--members", "--verbose")
     assert "Error" not in members
     assert sum(line.startswith("payments.settle ") for line in members.splitlines()) == 4
     migrating = [line for line in members.splitlines() if line.startswith("web.recommend ")]
     assert sorted(line.split()[-1] for line in migrating) == ["false", "false", "true", "true", "true"]
-    states = run(cluster, "consumer", "--describe", "--all-groups", "--state", "--verbose")
+    states = run(cluster, "ConsumerGroupCommand", "--describe", "--all-groups", "--state", "--verbose")
     line = next(line for line in states.splitlines() if line.startswith("payments.ledger "))
     assert "uniform" in line
     assert "Stable" in line
 
 
 def test_kafka_share_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
-    offsets = run(cluster, "share", "--describe", "--group", "fraud.review", "--verbose")
+    offsets = run(cluster, "ShareGroupCommand", "--describe", "--group", "fraud.review", "--verbose")
     starts = {line.split()[2]: line.split()[4] for line in offsets.splitlines() if line.startswith("fraud.review")}
     assert [starts[partition] == "-" for partition in "012345"] == [False, True, False, False, True, False]
-    members = run(cluster, "share", "--describe", "--all-groups", "--members", "--verbose")
+    members = run(cluster, "ShareGroupCommand", "--describe", "--all-groups", "--members", "--verbose")
     assert sum(line.startswith("jobs.run ") for line in members.splitlines()) == 12
-    assert {"Stable", "Empty"} <= set(column(run(cluster, "share", "--list", "--state"), 1))
+    assert {"Stable", "Empty"} <= set(column(run(cluster, "ShareGroupCommand", "--list", "--state"), 1))
 
 
 def test_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -> None:
-    offsets = run(cluster, "streams", "--describe", "--all-groups", "--verbose")
+    offsets = run(cluster, "StreamsGroupCommand", "--describe", "--all-groups", "--verbose")
     assert "clicks.sessionize" in column(offsets)
-    members = run(cluster, "streams", "--describe", "--group", "rewards.points", "--members", "--verbose")
+    members = run(cluster, "StreamsGroupCommand", "--describe", "--group", "rewards.points", "--members", "--verbose")
     assert "STANDBY" in members
-    states = run(cluster, "streams", "--list", "--state")
+    states = run(cluster, "StreamsGroupCommand", "--list", "--state")
     assert "fraud.features" in column(states)
     assert "NotReady" in column(states, 1)
 
@@ -133,13 +112,15 @@ def test_kafka_streams_groups_tool_describes_groups(cluster: SimulatorProcess) -
 def test_kafkas_tools_delete_only_empty_groups() -> None:
     with start() as cluster:
         names = ("[/red]", "a[b]c", "test-group", "payments.settle", "nope")
-        output = run(cluster, "consumer", "--delete", *(part for name in names for part in ("--group", name)))
+        output = run(
+            cluster, "ConsumerGroupCommand", "--delete", *(part for name in names for part in ("--group", name))
+        )
         assert "'payments.settle' could not be deleted due to: org.apache.kafka.common.errors.GroupNotEmpty" in output
         assert "'nope' could not be deleted due to: org.apache.kafka.common.errors.GroupIdNotFound" in output
         assert "'test-group'" in output.splitlines()[-1]
-        assert "successful" in run(cluster, "share", "--delete", "--group", "jobs.retired")
-        assert "successful" in run(cluster, "streams", "--delete", "--group", "clicks.heatmap-v1")
-        left = set(column(run(cluster, "groups", "--list")))
+        assert "successful" in run(cluster, "ShareGroupCommand", "--delete", "--group", "jobs.retired")
+        assert "successful" in run(cluster, "StreamsGroupCommand", "--delete", "--group", "clicks.heatmap-v1")
+        left = set(column(run(cluster, "GroupsCommand", "--list")))
         assert "payments.settle" in left
         assert not left & {"[/red]", "a[b]c", "test-group", "jobs.retired", "clicks.heatmap-v1"}
 
@@ -147,14 +128,16 @@ def test_kafkas_tools_delete_only_empty_groups() -> None:
 @pytest.mark.parametrize("version", ["2.8", "3.9", "3.9,4.4"])
 def test_newer_kafka_tools_work_on_older_simulated_brokers(version: str) -> None:
     with start(version) as cluster:
-        listed = run(cluster, "consumer", "--list")
+        listed = run(cluster, "ConsumerGroupCommand", "--list")
         assert "payments.settle" in listed.split()
-        output = run(cluster, "consumer", "--describe", "--group", "payments.settle")
+        output = run(cluster, "ConsumerGroupCommand", "--describe", "--group", "payments.settle")
         assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 12
 
 
 def test_older_kafka_tools_work_on_the_newest_simulated_broker(cluster: SimulatorProcess) -> None:
-    listed = run(cluster, "consumer", "--list", version="3.9.2")
+    listed = run(cluster, "ConsumerGroupCommand", "--list", version="3.9.2")
     assert {"payments.settle", "payments.ledger"} <= set(listed.split())
-    output = run(cluster, "consumer", "--describe", "--group", "payments.settle", "--members", version="3.9.2")
+    output = run(
+        cluster, "ConsumerGroupCommand", "--describe", "--group", "payments.settle", "--members", version="3.9.2"
+    )
     assert sum(line.startswith("payments.settle ") for line in output.splitlines()) == 4

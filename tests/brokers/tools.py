@@ -1,0 +1,112 @@
+"""Run Kafka's command line tools. All runs of one Kafka version share a JVM, because its start takes most of a run."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests import jars
+from tests.brokers.process import SHORT_LIVED, SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAIN_CLASSES = {
+    "GroupsCommand": "org.apache.kafka.tools.GroupsCommand",
+    "ConsumerGroupCommand": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "ShareGroupCommand": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "StreamsGroupCommand": "org.apache.kafka.tools.streams.StreamsGroupCommand",
+    "DelegationTokenCommand": "org.apache.kafka.tools.DelegationTokenCommand",
+}
+"""Name of a tool → its main class."""
+
+
+class Result(NamedTuple):
+    """Exit status and output of one run of a tool."""
+
+    status: int
+    out: str
+    err: str
+
+
+class _ToolsJvm:
+    """A JVM that runs the tools of one Kafka version, one after the other; see `Tools.java`."""
+
+    def __init__(self, version: str, log_level: str) -> None:
+        self._lock = threading.Lock()
+        level = f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log_level}"
+        self._process = subprocess.Popen(
+            ["java", *SHORT_LIVED, level, "-cp", jars.classpath(version), str(SOURCES / "Tools.java")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="ascii",
+        )
+
+    def run(self, words: Sequence[str], timeout: float) -> Result:
+        """Run a tool, given by its main class and arguments. After `timeout` seconds, the JVM is killed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._lock:
+            killer = threading.Timer(timeout, self._process.kill)
+            killer.start()
+            try:
+                self._process.stdin.write(" ".join(map(_encode, words)) + "\n")
+                self._process.stdin.flush()
+                line = self._process.stdout.readline()
+            finally:
+                killer.cancel()
+        assert line, f"{words} did not end within {timeout:.0f} s, or its JVM has exited"
+        status, out, err = line.split()
+        return Result(int(status), _decode(out), _decode(err))
+
+    @property
+    def running(self) -> bool:
+        """Whether the JVM is still running."""
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Kill the JVM."""
+        self._process.kill()
+        self._process.communicate()
+
+
+_running: dict[tuple[str, str], _ToolsJvm] = {}
+"""Kafka version and log level → the JVM that runs the tools of this version."""
+
+_starting = threading.Lock()
+
+
+def run_tool(
+    version: str, tool: str, arguments: Sequence[str], *, log_level: str = "error", timeout: float = 120.0
+) -> Result:
+    """Run one of Kafka's command line tools; return its exit status and output without checking them.
+
+    Args:
+        version: version of Kafka, such as `4.3.1`.
+        tool: a name from `MAIN_CLASSES`.
+        arguments: the command line of the tool.
+        log_level: lowest level of the log messages that the tool writes to standard error, such as `error` or `off`.
+        timeout: maximum duration in seconds.
+    """
+    key = (version, log_level)
+    with _starting:
+        if key not in _running or not _running[key].running:
+            _running[key] = _ToolsJvm(version, log_level)
+    return _running[key].run([MAIN_CLASSES[tool], *arguments], timeout)
+
+
+def stop() -> None:
+    """Stop the JVMs of all versions."""
+    with _starting:
+        while _running:
+            _running.popitem()[1].stop()
+
+
+def _encode(word: str) -> str:
+    return ":" + base64.b64encode(word.encode()).decode()
+
+
+def _decode(word: str) -> str:
+    return base64.b64decode(word[1:]).decode()
