@@ -1,4 +1,4 @@
-"""What kgtui's user may see on a cluster, and the fault of groups whose offsets a broker may have left out.
+"""The permissions of kgtui's user on a cluster (`Access`), and the `Fault` of a group whose offsets may be hidden.
 
 Brokers leave out groups and topics that a user may not describe, without an error. An empty response therefore proves
 that nothing exists only if the user may describe everything.
@@ -26,10 +26,10 @@ Brokers report all of them to a super user, and to all users without an authoriz
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group without visible offsets whose offsets a broker may have left out."""
+"""Error name (`Fault.name`) for a group that seems to have no offsets, although a broker may have left them out."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group without visible offsets whose offsets a broker may have left out."""
+"""Text for a group that seems to have no offsets, although a broker may have left them out."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -47,8 +47,7 @@ class Access:
     Attributes:
         cluster_operations: the operations that the user may perform on the cluster (names of Kafka's AclOperation);
             None if the broker does not report them.
-        any_topic: whether the user may describe a topic that is named in no ACL. If so, the user may describe every
-            topic, except topics for which an ACL denies it.
+        any_topic: whether the user may describe every topic, except topics for which an ACL denies it.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -73,13 +72,13 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def hidden_fault(group: str) -> Fault:
-    """Return the fault of a group without visible offsets, if the user may not describe every topic."""
+    """Return a fault that says that the group may have offsets in topics that the user may not describe."""
     message = f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
     return Fault(HIDDEN, message, group=group, advice="grant DESCRIBE on the topics of the group to this user")
 
 
 def forbidden_topics(offsets: GroupOffsets) -> list[str]:
-    """Return the topics that members own although the user may not describe them, sorted.
+    """Return the topics that the user may not describe and of which members own partitions, sorted.
 
     The broker leaves out the offsets of the group in these topics.
     """
@@ -88,10 +87,10 @@ def forbidden_topics(offsets: GroupOffsets) -> list[str]:
 
 
 def forbidden_topic_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return the fault of a group with members on topics that the user may not describe.
+    """Return a fault that says that the offsets of a group in these topics are hidden.
 
     Args:
-        topics: at least one topic.
+        topics: the topics that the user may not describe, at least one.
     """
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return Fault(

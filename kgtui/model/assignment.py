@@ -5,8 +5,8 @@ with a role; the items of a Connect group are connectors and their tasks.
 
 A broker reports for each member only the partitions that the member may use now. A partition that a member must give up
 but has not given up yet (`ConsumerGroupMember.partitionsPendingRevocation`) is in the assignment of no member. The
-broker does not report which member still has the partition, so the partition counts as waiting for all members whose
-epoch is behind.
+broker does not report which member still has the partition. It must be a member whose epoch is less than the group's
+assignment epoch, so the partition counts as waiting for all these members.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the members that own the item.
         targets: ids of the members that own it in the target assignment; None if the group has no target assignment.
-        waits_for: ids of the members for which an item that is `LEAVING` or `ARRIVING` waits: its owners that must give
-            it up; if there are none, members whose epoch is behind, which may still have the item; if there are none of
-            these either, the target owners.
+        waits_for: ids of the members for which the item waits. An item that is `LEAVING` waits for the owners that must
+            give it up. An item that is `ARRIVING` waits for the other members whose epoch is behind, because one of
+            them may still have it. If there are none, the item waits for its target owners.
     """
 
     item: Item
@@ -247,7 +247,7 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield items that must exist although no member may own them.
+    """Yield items that must exist, even if no member owns them.
 
     Each partition with an offset exists. If `known` contains partition n of a topic, all partitions with smaller
     numbers exist. The tasks of a streams group are computed from its topology.

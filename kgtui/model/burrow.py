@@ -219,7 +219,7 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group stopped committing.
 
-    It has if the time since the last commit is longer than the time between the first and the last commit.
+    Burrow's rule: the time since the last commit is longer than the time between the first and the last commit.
     """
     return now - commits[-1].at > commits[-1].at - commits[0].at
 

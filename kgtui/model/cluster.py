@@ -64,12 +64,11 @@ class Retention:
     offsets: float | None = None
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
-        """Return a copy of these values, updated with newly read values. Values that were not read again are kept.
+        """Return the values of `answer`, which were just read, and the old values that were not read again.
 
         Args:
-            answer: the newly read values.
-            asked: topics that were read without an error. If one of them is missing from `answer`, its old value is
-                removed, because it no longer has a usable retention.
+            asked: topics whose retention was read without an error. A topic of these that is missing from
+                `answer.topics` is removed, because it no longer deletes records after a known time.
         """
         if not answer.topics and answer.offsets is None:
             return self

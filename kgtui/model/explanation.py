@@ -310,7 +310,7 @@ def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group without duplicates.
 
     They come from the newest reads of the group, from its summary (the values that the background sweep keeps about
-    each group), and from the newest poll of the group list of its coordinator. If a broker may have left out all
+    each group), and from its coordinator, if the newest poll of that broker failed. If a broker may have left out all
     offsets of the group, there is a fault that says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))

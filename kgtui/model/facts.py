@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the background sweep has read it since."""
+    """Return the description of a group; None if it was not read, or if the summary by the sweep is newer."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the background sweep has read them since."""
+    """Return the offsets of a group; None if they were not read, or if the lag in the summary by the sweep is newer."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -74,13 +74,13 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether a group has no offsets that the user may see, although it may have hidden ones."""
+    """Return whether a group seems to have no offsets, but may have offsets that are hidden from the user."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
     return not every and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of a group without visible offsets, if the user may not describe every topic; otherwise None."""
+    """Return a fault if a group seems to have no offsets and the user may not describe every topic; otherwise None."""
     restricted = snapshot.access is not None and not snapshot.access.any_topic
     return hidden_fault(group) if restricted and has_no_offsets(snapshot, group) else None
 

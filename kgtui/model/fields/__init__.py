@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Parameters of the functions that get a value from a row, such as `[Snapshot, str]` or `[Member]`."""
+"""Parameters of `Field.value`: `[Snapshot, str]` (group id) for a group, `[Member]` or `[PartitionRow]`."""
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of values. Primitive types have their names in Delta Lake; `array` and `object` are JSON's names."""
+"""Types of field values. Primitive types have their names in Delta Lake; `array` and `object` are JSON's names."""
 
 NONE = "–"
 """Text that people see for an empty list."""
@@ -67,15 +67,15 @@ class Field(Generic[Row]):
             value in the form of the model, or None if it is unknown.
         unit: the unit of a number, such as `records`; empty for text.
         format: function that formats a value for people. It is not called with None.
-        encode: function that converts a value for JSON and CSV; it is not called with None. None if values need no
-            conversion.
+        encode: function that converts a value for JSON and CSV. It is not called with None. If `encode` is None, values
+            are not converted.
         missing: the reason that is shown if the field has no value.
         optional: True if the field is left out where it has no value. This applies to the JSON of members, and to the
             lines that `kgtui show` prints above its tables.
         hide_empty: True if a table has no column for the field unless at least one row has a value.
-        by_listing: True if the value comes from the row of the group in the list of groups (its `Listing`), so that it
-            is the same for all groups with equal rows. Old brokers leave out the type and state, and a description may
-            be newer than the list; the value then comes from the description.
+        by_listing: True if the value comes from the group's `Listing`, its row in the list of groups. Groups with equal
+            listings then have the same value. If the group was described, or if an old broker does not list types and
+            states, the value comes from the description instead.
         needs: what `kgtui ls` must read from brokers to show this field; empty if the list of groups contains it.
     """
 

@@ -210,7 +210,7 @@ def _topology_object(topology: Topology) -> dict[str, Any]:
 
 GROUP: GroupField = Field("group", "GROUP", "string", _LIST, lambda _, group: group)
 TYPE: GroupField = Field(
-    "type", "TYPE", "string", f"{_LIST} v5, or which describe RPC knows the group", _type, missing=Missing.UNKNOWN,
+    "type", "TYPE", "string", f"{_LIST} v5, or the describe RPC that found the group", _type, missing=Missing.UNKNOWN,
     by_listing=True,
 )  # fmt: skip
 PROTOCOL: GroupField = Field("protocol", "PROTOCOL", "string", f"{_LIST}: protocol type", _protocol, by_listing=True)

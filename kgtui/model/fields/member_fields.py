@@ -120,7 +120,7 @@ INSTANCE_ID: MemberField = Field(
 )  # fmt: skip
 CLIENT_ID: MemberField = Field("client_id", "CLIENT", "string", _DESCRIBE, lambda member: member.client_id)
 HOST: MemberField = Field(
-    "host", "HOST", "string", f"{_DESCRIBE}, as the broker sees it", lambda member: member.host,
+    "host", "HOST", "string", f"{_DESCRIBE}: address of the member's connection", lambda member: member.host,
     format=lambda host: host.removeprefix("/"),
 )  # fmt: skip
 RACK: MemberField = Field(
