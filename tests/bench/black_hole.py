@@ -2,9 +2,10 @@
 
 Two fake clusters of three brokers run in another process. In the first cluster, all brokers are healthy. In the second,
 the third broker accepts connections and bytes but never responds. The benchmark measures calls to the first two brokers
-of each cluster, while another task keeps calling the third broker. The clusters take short turns, so that other load on
-the machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU would hide the
-effect. The result is the 99th percentile with the silent broker, divided by the 99th percentile with healthy brokers.
+of each cluster, while another task keeps calling the third broker. The clusters are called in short turns, so that
+other load on the machine affects both equally. Only two calls run at the same time, because queueing on a busy CPU
+would hide the effect. The result is the 99th percentile with the silent broker, divided by the 99th percentile with
+healthy brokers.
 """
 
 from __future__ import annotations

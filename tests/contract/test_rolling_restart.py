@@ -1,6 +1,6 @@
-"""The monitor and `kgtui ls --watch` while three real brokers are restarted one by one, killed and stopped.
+"""The monitor and `kgtui ls --watch` show no wrong values while three real brokers are restarted, killed and paused.
 
-The group stays Empty with a constant lag, so any other state or lag that is shown is wrong.
+The only group stays Empty with a constant lag, so any other state or lag that is shown is wrong.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests of health verdicts, such as OK, SLOW and STOP, in the tree, in the filter and in the Overview pane."""
+"""Tests of health verdicts, such as OK, WARN and STOP, in the tree, in the filter and in the Overview pane."""
 
 from __future__ import annotations
 

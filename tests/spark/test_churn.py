@@ -1,4 +1,4 @@
-"""Gold `churn`: rebalances are counted from recordings and from decoded records, with the time and records held up."""
+"""Gold `churn`: rebalances per hour from recordings and decoded records, their duration, and the records they delay."""
 
 from __future__ import annotations
 
