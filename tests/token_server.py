@@ -12,9 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from tests.signed_tokens import sign
+
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 SECRET = "cl1ent-S3cret/+"
 
@@ -34,6 +38,9 @@ class TokenServer:
         url: URL of the endpoint.
         status, body, headers: the response. If `body` is None, it is a JSON object with a token for `claims`.
         claims: claims of the next tokens.
+        accepts: function that gets the form fields of a request, and returns whether the client is who it claims to be.
+            If the result is false, the response is the error `invalid_grant`.
+        signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
         pause: time until the response, in seconds.
         received: header fields and form fields of each request.
     """
@@ -43,8 +50,16 @@ class TokenServer:
     body: str | None = None
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     claims: dict[str, Any] = field(default_factory=dict)
+    accepts: Callable[[dict[str, list[str]]], bool] = lambda _: True
+    signed_with: tuple[RSAPrivateKey, str] | None = None
     pause: float = 0.0
     received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
+
+    def token(self) -> str:
+        """Return a token for `claims`."""
+        if self.signed_with is None:
+            return unsigned_token(**self.claims)
+        return sign(self.claims, *self.signed_with)
 
     def properties(self, client_id: str = "team", **more: str) -> dict[str, str]:
         """Return client properties that log in with a token of this endpoint."""
@@ -68,12 +83,15 @@ def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             size = int(self.headers["Content-Length"])
-            endpoint.received.append((dict(self.headers), parse_qs(self.rfile.read(size).decode())))
+            form = parse_qs(self.rfile.read(size).decode())
+            endpoint.received.append((dict(self.headers), form))
             time.sleep(endpoint.pause)
-            body = endpoint.body
-            if body is None:
-                body = json.dumps({"access_token": unsigned_token(**endpoint.claims), "expires_in": 3600})
-            self.send_response_only(endpoint.status)
+            status, body = endpoint.status, endpoint.body
+            if not endpoint.accepts(form):
+                status, body = 400, '{"error": "invalid_grant"}'
+            elif body is None:
+                body = json.dumps({"access_token": endpoint.token(), "expires_in": 3600})
+            self.send_response_only(status)
             for name, value in endpoint.headers.items():
                 self.send_header(name, value)
             self.end_headers()

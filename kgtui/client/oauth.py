@@ -1,16 +1,17 @@
-"""Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139).
+"""Read the settings of OAUTHBEARER from Java client properties (KIP-255, KIP-768, KIP-1139, KIP-1258).
 
-Tokens come from one of three sources, as in Kafka: a token endpoint with the credentials of a client
-(`sasl.oauthbearer.token.endpoint.url=https://…`), a file (`file:///…`), or, for tests only, tokens without a signature,
-which the client creates from the options of `sasl.jaas.config`.
+Tokens come from one of three sources, as in Kafka: a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`),
+to which the client sends a secret or a signed assertion; a file (`file:///…`); or, for tests only, tokens without a
+signature, which the client creates from the options of `sasl.jaas.config`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from kgtui.client.assertion import FILE_KEY, ISSUER_KEY, Assertion, assertion_from_properties
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 URL_KEY = "sasl.oauthbearer.token.endpoint.url"
 _ID_KEY = "sasl.oauthbearer.client.credentials.client.id"
 _SECRET_KEY = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 - the name of a property
+_SCOPE_KEY = "sasl.oauthbearer.scope"
 _RETRIEVER_KEY = "sasl.oauthbearer.jwt.retriever.class"
-_RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever")
+_JWT_BEARER = "JwtBearerJwtRetriever"
+_RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever", _JWT_BEARER)
 _MODULE = "OAuthBearerLoginModule"
 _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
@@ -40,6 +43,8 @@ class OAuth:
     Attributes:
         url: the token endpoint, or the file with the token as a `file:` URL; empty for tokens without a signature.
         client_id, client_secret: credentials for the token endpoint.
+        assertion: where the assertions for the token endpoint come from; None if the secret is sent.
+        jwt_bearer: whether the assertion is the grant (KIP-1139). Otherwise it replaces the client secret (KIP-1258).
         scope: requested scope; empty if none is requested.
         urlencode: whether id and secret are URL-encoded before they are put into the request header.
         timeout: time limit for connecting to the token endpoint and for each read, in seconds.
@@ -52,6 +57,8 @@ class OAuth:
     url: str = ""
     client_id: str = ""
     client_secret: Secret = NO_SECRET
+    assertion: Assertion | None = None
+    jwt_bearer: bool = False
     scope: str = ""
     urlencode: bool = False
     timeout: float = TIMEOUT
@@ -78,28 +85,49 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     if retriever and retriever not in _RETRIEVERS:
         raise ConfigError(f"{_RETRIEVER_KEY}: {retriever} is not supported yet: use one of {', '.join(_RETRIEVERS)}")
     url = properties.get(URL_KEY, "").strip()
-    if not url:
+    if not url and retriever != _JWT_BEARER:
         return _unsecured(options)
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file"):
         raise ConfigError(f"{URL_KEY}={url} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH")
     if parts.scheme == "file":
+        if retriever == _JWT_BEARER:
+            raise ConfigError(f"{URL_KEY}={url} is a file: {_JWT_BEARER} needs the URL of a token endpoint")
         return OAuth(url=url, extensions=_extensions(options, "extension_"))
-    client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
-    secret = properties.get(_SECRET_KEY, "") or options.get("clientSecret", "")
-    for key, option, value in ((_ID_KEY, "clientId", client_id), (_SECRET_KEY, "clientSecret", secret)):
-        if not value:
-            raise ConfigError(f"{key} is missing: set it, or the option {option} in sasl.jaas.config")
     return OAuth(
         url=url,
-        client_id=client_id,
-        client_secret=Secret(secret),
-        scope=properties.get("sasl.oauthbearer.scope", "") or options.get("scope", ""),
-        urlencode=properties.get("sasl.oauthbearer.header.urlencode", "").strip().lower() == "true",
+        **(_jwt_bearer(properties) if retriever == _JWT_BEARER else _client_credentials(properties, options)),
         timeout=_timeout(properties),
         tls=_tls(options) if parts.scheme == "https" else None,
         extensions=_extensions(options, "extension_"),
     )
+
+
+def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments for `OAuth` if the assertion is the grant."""
+    scope = properties.get(_SCOPE_KEY, "").strip()
+    return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
+
+
+def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments for `OAuth` if the client identifies itself with its secret or with an assertion.
+
+    As in Kafka 4.3, an assertion is used if there is a file with it, or if its issuer is set.
+    """
+    client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
+    scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
+    if properties.get(FILE_KEY, "").strip() or properties.get(ISSUER_KEY, "").strip():
+        return {"client_id": client_id, "assertion": assertion_from_properties(properties), "scope": scope.strip()}
+    secret = properties.get(_SECRET_KEY, "") or options.get("clientSecret", "")
+    for key, option, value in ((_ID_KEY, "clientId", client_id), (_SECRET_KEY, "clientSecret", secret)):
+        if not value:
+            raise ConfigError(f"{key} is missing: set it, or the option {option} in sasl.jaas.config")
+    return {
+        "client_id": client_id,
+        "client_secret": Secret(secret),
+        "scope": scope,
+        "urlencode": properties.get("sasl.oauthbearer.header.urlencode", "").strip().lower() == "true",
+    }
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:

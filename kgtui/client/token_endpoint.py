@@ -1,4 +1,8 @@
-"""Request a token from a token endpoint with the credentials of a client (OAuth 2.0, RFC 6749, section 4.4)."""
+"""Request a token from a token endpoint (OAuth 2.0).
+
+The client sends its id and secret (RFC 6749, section 4.4), or a signed assertion instead of the secret (RFC 7523,
+section 2.2), or an assertion as the grant (RFC 7523, section 2.1).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,8 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from kgtui.errors import ConnectError
+from kgtui.client.tokens import clock_advice
+from kgtui.errors import ConfigError, ConnectError
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -22,6 +27,10 @@ if TYPE_CHECKING:
 
 LIMIT = 1_000_000
 """Maximum size of a response in bytes."""
+
+_CLIENT_CREDENTIALS = "client_credentials"
+_JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +84,36 @@ def request_token(oauth: OAuth) -> Response:
 
 
 def _request(oauth: OAuth) -> urllib.request.Request:
-    credentials = [oauth.client_id, str.__str__(oauth.client_secret.reveal())]
-    if oauth.urlencode:
-        credentials = [quote_plus(text) for text in credentials]
-    fields = {"grant_type": "client_credentials", **({"scope": oauth.scope} if oauth.scope else {})}
+    headers = {
+        "Accept": "application/json",
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cache-Control": "no-cache",
+    }
+    if oauth.assertion is None:
+        credentials = [oauth.client_id, str.__str__(oauth.client_secret.reveal())]
+        if oauth.urlencode:
+            credentials = [quote_plus(text) for text in credentials]
+        headers["Authorization"] = "Basic " + base64.b64encode(":".join(credentials).encode()).decode()
     return urllib.request.Request(  # noqa: S310 - `oauth_from_properties` has checked the scheme
-        oauth.url,
-        data=urlencode(fields).encode(),
-        headers={
-            "Authorization": "Basic " + base64.b64encode(":".join(credentials).encode()).decode(),
-            "Accept": "application/json",
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Cache-Control": "no-cache",
-        },
+        oauth.url, data=urlencode(_form(oauth)).encode(), headers=headers
     )
+
+
+def _form(oauth: OAuth) -> dict[str, str]:
+    """Return the form fields of the request."""
+    scope = {"scope": oauth.scope} if oauth.scope else {}
+    if oauth.assertion is None:
+        return {"grant_type": _CLIENT_CREDENTIALS, **scope}
+    from kgtui.client.assertion import create
+
+    try:
+        text = create(oauth.assertion)
+    except ConfigError as error:
+        raise ConnectError(str(error)) from None
+    if oauth.jwt_bearer:
+        return {"grant_type": _JWT_BEARER, "assertion": text, **scope}
+    fields = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": text, "grant_type": _CLIENT_CREDENTIALS}
+    return fields | ({"client_id": oauth.client_id} if oauth.client_id else {}) | scope
 
 
 def _parse(content: bytes, headers: Message, where: str) -> Response:
@@ -121,6 +146,11 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth) -> str:
         return f"redirects to another URL (HTTP {error.code}): set sasl.oauthbearer.token.endpoint.url to that URL"
     reason = _reason(error, oauth)
     if error.code in {400, 401, 403}:
+        if oauth.assertion is not None:
+            return (
+                f"refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, and that the "
+                f"claims iss, sub and aud and the scope are right; {clock_advice(_clock(error.headers))}"
+            )
         return (
             f"refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client secret and "
             "scope"
@@ -137,7 +167,7 @@ def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
     except (ValueError, KeyError, TypeError, OSError, HTTPException):
         return ""
     secret = str.__str__(oauth.client_secret.reveal())
-    safe = isinstance(code, str) and code.replace("_", "").isalnum() and secret not in code
+    safe = isinstance(code, str) and code.replace("_", "").isalnum() and not (secret and secret in code)
     return f", {code}" if safe else ""
 
 

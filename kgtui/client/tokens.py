@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from kgtui.client.secret import Secret
+from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError
 from kgtui.model.rfc3339 import rfc3339
 
@@ -36,6 +36,9 @@ RETRY_PAUSE = 10.0
 SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
+_CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
+"""Claims that brokers compare with their settings → their names in messages."""
+
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 """Characters of a bearer token (RFC 6750). Kafka accepts no others."""
 
@@ -44,12 +47,16 @@ _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 class Token:
     """A token, and the times at which it was received and expires, in seconds since the epoch.
 
-    `expires` is infinite if the token does not say when it expires.
+    Attributes:
+        expires: time on the clock of this machine; infinite if the token does not say when it expires.
+        ahead: the time on the clock of the token endpoint minus the time on this machine's clock, in seconds; 0 if the
+            endpoint's time is not known.
     """
 
     text: Secret
     received: float
     expires: float = inf
+    ahead: float = 0.0
 
 
 class Tokens:
@@ -81,13 +88,18 @@ class Tokens:
             return self._token
 
     def advice(self) -> str:
-        """Return what a user can do if a broker refuses the token."""
+        """Return what a user can do if a broker refuses the token.
+
+        Brokers do not say why they refuse a signed token. The advice therefore contains the claims that they check.
+        """
         if not self._oauth.url:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
-        return (
-            "check that the broker expects the issuer, audience and scope of this token, and that the clocks of the "
-            "broker, the identity provider and this machine agree"
-        )
+        token = Token(NO_SECRET, 0.0) if self._token is None else self._token
+        described = _described(claims_of(token.text.reveal()))
+        agree = "that the clocks of the broker, the identity provider and this machine agree"
+        if abs(token.ahead) > SKEW:
+            agree = clock_advice(time.time() + token.ahead)
+        return f"check that the broker expects this token{described} and knows the key that signed it, and {agree}"
 
     async def _fetch(self) -> Token:
         token = await asyncio.to_thread(self._read)
@@ -126,19 +138,28 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
     expires = _time(claims, "exp")
     if expires is None:
         expires = inf if lifetime is None else now + lifetime
+    elif clock is not None and clock - now > SKEW:
+        expires -= clock - now
     valid_from = _time(claims, "nbf")
-    ahead = 0 if clock is None else clock - now
-    skew = (
-        f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
-        if abs(ahead) > SKEW
-        else "check the clock of this machine"
-    )
     if expires <= now:
-        when = rfc3339(expires, "seconds")
-        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {skew}")
+        when = rfc3339(_time(claims, "exp") or expires, "seconds")
+        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {clock_advice(clock)}")
     if valid_from is not None and valid_from > now + SKEW:
-        raise ConnectError(f"the token of {source} is not valid before {rfc3339(valid_from, 'seconds')}: {skew}")
-    return Token(Secret(text), now, expires)
+        when = rfc3339(valid_from, "seconds")
+        raise ConnectError(f"the token of {source} is not valid before {when}: {clock_advice(clock)}")
+    return Token(Secret(text), now, expires, 0.0 if clock is None else clock - now)
+
+
+def clock_advice(clock: float | None) -> str:
+    """Return what to do about the clock of this machine.
+
+    Args:
+        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
+    """
+    ahead = 0.0 if clock is None else clock - time.time()
+    if abs(ahead) <= SKEW:
+        return "check the clock of this machine"
+    return f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -154,6 +175,21 @@ def claims_of(token: str) -> Mapping[str, Any]:
     except ValueError:
         return {}
     return claims if isinstance(claims, dict) else {}
+
+
+def _described(claims: Mapping[str, Any]) -> str:
+    """Return the claims that brokers check, in parentheses and after a space; `""` if the token has none of them."""
+    shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
+    for key, word in (("nbf", "from"), ("exp", "until")):
+        when = _time(claims, key)
+        shown += [] if when is None else [f"valid {word} {rfc3339(when, 'seconds')}"]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def _shortened(value: object) -> str:
+    """Return a value from a server in printable ASCII characters, at most 100 of them."""
+    text = ascii(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
