@@ -38,6 +38,7 @@ class TokenServer:
         url: URL of the endpoint.
         status, body, headers: the response. If `body` is None, it is a JSON object with a token for `claims`.
         claims: claims of the next tokens.
+        lifetime: lifetime of the next tokens in seconds, unless `claims` has their end.
         accepts: function that gets the form fields of a request, and returns whether the client is who it claims to be.
             If the result is false, the response is the error `invalid_grant`.
         signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
@@ -50,16 +51,17 @@ class TokenServer:
     body: str | None = None
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     claims: dict[str, Any] = field(default_factory=dict)
+    lifetime: int = 3600
     accepts: Callable[[dict[str, list[str]]], bool] = lambda _: True
     signed_with: tuple[RSAPrivateKey, str] | None = None
     pause: float = 0.0
     received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
 
     def token(self) -> str:
-        """Return a token for `claims`."""
-        if self.signed_with is None:
-            return unsigned_token(**self.claims)
-        return sign(self.claims, *self.signed_with)
+        """Return a token for `claims`, which is issued now."""
+        now = int(time.time())
+        claims = {"iat": now, "exp": now + self.lifetime, **self.claims}
+        return unsigned_token(**claims) if self.signed_with is None else sign(claims, *self.signed_with)
 
     def properties(self, client_id: str = "team", **more: str) -> dict[str, str]:
         """Return client properties that log in with a token of this endpoint."""
@@ -90,7 +92,7 @@ def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
             if not endpoint.accepts(form):
                 status, body = 400, '{"error": "invalid_grant"}'
             elif body is None:
-                body = json.dumps({"access_token": endpoint.token(), "expires_in": 3600})
+                body = json.dumps({"access_token": endpoint.token(), "expires_in": endpoint.lifetime})
             self.send_response_only(status)
             for name, value in endpoint.headers.items():
                 self.send_header(name, value)

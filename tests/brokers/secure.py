@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.brokers import kio_client
 from tests.brokers.certificates import Certificates, make_certificates
@@ -13,10 +14,13 @@ from tests.brokers.config import write_properties
 from tests.brokers.kdc import SERVICE, Kdc
 from tests.brokers.kgtui_permissions import PERMISSIONS, Permission
 from tests.brokers.members import KIP_848, Members
+from tests.signed_tokens import key_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.token_server import TokenServer
 
 VERSION = "4.3.1"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -32,11 +36,17 @@ PASSWORDS = {
 }
 """The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
 
-SESSION = 2.0
-"""Maximum time between two logins of one connection with SCRAM-SHA-256, OAUTHBEARER or GSSAPI, in seconds (KIP-368)."""
+SESSION, LONG_SESSION = 2.0, 10.0
+"""Maximum time between two logins of one connection with SCRAM-SHA-256, OAUTHBEARER or GSSAPI, in seconds (KIP-368).
+
+The second time is the one of the listener `sasl_tls` for SCRAM-SHA-256 and OAUTHBEARER.
+"""
+
+ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
+"""Issuer, audience and key id of the signed tokens that the listener `sasl` accepts."""
 
 TOKEN_SCOPE = "kafka-admin"
-"""Scope that tokens for OAUTHBEARER must have. The broker does not check whether a token is signed."""
+"""Scope of the tokens that the listener `sasl_tls` accepts. It does not check whether a token is signed."""
 
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},
@@ -65,10 +75,11 @@ class Secure:
         cluster: the broker. Its methods use a listener on which every client is a super user.
         kdc: the KDC with the principals `team` and `brief`, whose tickets are valid for 3 s.
         keytabs: principal → its keytab.
-        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, OAUTHBEARER or GSSAPI.
-        sasl_tls: `host:port` for SASL_SSL.
+        sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with signed tokens.
+        sasl_tls: `host:port` for SASL_SSL, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with unsigned tokens.
         tls: `host:port` for SSL, which requires a client certificate.
         certificates: the certificates, which `start` creates.
+        signing_key: private key of the identity provider, whose public key the broker knows.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,6 +87,9 @@ class Secure:
         self.kdc = Kdc(folder / "kerberos")
         self.keytabs: dict[str, Path] = {}
         self.certificates: Certificates = make_certificates(folder / "tls")
+        self.signing_key = rsa.generate_private_key(65537, 2048)
+        self._key_set = folder / "keys.json"
+        self._key_set.write_text(key_set(self.signing_key, KEY_ID), encoding="utf-8")
         self.cluster = Cluster(
             VERSION,
             folder,
@@ -87,7 +101,10 @@ class Secure:
                 **dict(self._listener_settings()),
             },
             format_arguments=list(_scram_credentials()),
-            jvm=[f"-Djava.security.krb5.conf={self.kdc.config}"],
+            jvm=[
+                f"-Djava.security.krb5.conf={self.kdc.config}",
+                f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self._key_set.as_uri()}",
+            ],
         )
         self.sasl = self.cluster.addresses("SASL")
         self.sasl_tls = self.cluster.addresses("SASLTLS")
@@ -156,6 +173,11 @@ class Secure:
             raise RuntimeError(f"no delegation token was created: {done.out}{done.err}")
         return words[0], words[1]
 
+    def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
+        """Let a token endpoint return signed tokens that the listener `sasl` accepts, except for these claims."""
+        endpoint.signed_with = (self.signing_key, KEY_ID)
+        endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
+
     def tls_config(self, *, with_certificate: bool = True) -> Path:
         """Write a Java properties file for the address `tls`, with or without a client certificate; return the path."""
         properties = {"security.protocol": "SSL", **self._trust()}
@@ -177,13 +199,19 @@ class Secure:
                 module = f"{package}.scram.ScramLoginModule required;"
                 yield f"{prefix}.{mechanism.lower()}.sasl.jaas.config", module
             token = f'unsecuredLoginStringClaim_sub="broker" unsecuredValidatorRequiredScope="{TOKEN_SCOPE}"'
-            module = f"{package}.oauthbearer.OAuthBearerLoginModule required {token};"
+            module = f"{package}.oauthbearer.OAuthBearerLoginModule required {token if listener == 'sasltls' else ''};"
             yield f"{prefix}.oauthbearer.sasl.jaas.config", module
             options = f'keyTab="{self.kdc.broker_keytab}" principal="{self.kdc.broker}"'
             module = f"com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true {options};"
             yield f"{prefix}.gssapi.sasl.jaas.config", module
             for mechanism in ("scram-sha-256", "oauthbearer", "gssapi"):
-                yield f"{prefix}.{mechanism}.connections.max.reauth.ms", str(round(SESSION * 1000))
+                session = LONG_SESSION if listener == "sasltls" and mechanism != "gssapi" else SESSION
+                yield f"{prefix}.{mechanism}.connections.max.reauth.ms", str(round(session * 1000))
+        validator = f"{package}.oauthbearer.OAuthBearerValidatorCallbackHandler"
+        yield "listener.name.sasl.oauthbearer.sasl.server.callback.handler.class", validator
+        yield "sasl.oauthbearer.jwks.endpoint.url", self._key_set.as_uri()
+        yield "sasl.oauthbearer.expected.issuer", ISSUER
+        yield "sasl.oauthbearer.expected.audience", AUDIENCE
         for listener in ("sasltls", "tls"):
             prefix = f"listener.name.{listener}"
             yield f"{prefix}.ssl.keystore.type", "PEM"

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import logging
 import time
 import traceback
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kgtui.client import tokens as tokens_module
 from kgtui.client.client_settings import from_properties
+from kgtui.client.login import Login
 from kgtui.client.oauth import OAuth
 from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.client.tokens import Tokens
 from kgtui.config import read_properties
 from kgtui.errors import KgtuiError, UnreachableError
+from kgtui.model.rfc3339 import rfc3339
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.certificates import make_stores
 from tests.brokers.config import write_properties
 from tests.brokers.kdc import with_cache, with_keytab
-from tests.brokers.secure import LIVE_GROUP, MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
+from tests.brokers.secure import AUDIENCE, ISSUER, KEY_ID, LIVE_GROUP, MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
+from tests.signed_tokens import new_key, verified, write_key
 from tests.token_server import SECRET, token_server
 from tests.unit.commands.runs import kgtui
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kgtui.client.address import Address
     from tests.brokers.secure import Secure
 
 OPTIONS = PoolOptions(connect_timeout=10.0)
@@ -132,10 +140,24 @@ def test_commands_log_in_with_kerberos(secure_broker: Secure, monkeypatch: pytes
 
 
 @pytest.mark.broker
-async def test_a_user_can_log_in_with_a_token_of_a_token_endpoint(secure_broker: Secure) -> None:
+@pytest.mark.parametrize("grant", ["secret", "assertion"])
+async def test_a_user_can_log_in_with_a_signed_token_of_a_token_endpoint(
+    secure_broker: Secure, grant: str, tmp_path: Path
+) -> None:
+    """The broker checks the signature, the issuer and the audience. The endpoint checks the secret or the assertion."""
+    key = new_key()
     with token_server() as endpoint:
-        endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
-        groups = await log_in(secure_broker.sasl, endpoint.properties())
+        secure_broker.use_signed_tokens(endpoint)
+        properties = endpoint.properties()
+        if grant == "assertion":
+            endpoint.accepts = lambda form: verified(form["assertion"][0], key)[1]["iss"] == "kgtui"
+            properties |= {
+                "sasl.oauthbearer.jwt.retriever.class": "JwtBearerJwtRetriever",
+                "sasl.oauthbearer.assertion.private.key.file": str(write_key(tmp_path / "key.pem", key)),
+                "sasl.oauthbearer.assertion.claim.iss": "kgtui",
+            }
+        groups = await log_in(secure_broker.sasl, properties)
+        assert len(endpoint.received) == 1
     assert "team-a-app" in groups
     assert "team-b-app" not in groups, "the principal is not `team`, because it sees other groups"
 
@@ -159,17 +181,66 @@ async def test_a_user_can_log_in_with_a_delegation_token(secure_broker: Secure) 
 
 
 @pytest.mark.broker
-async def test_a_refused_token_is_reported_with_the_reason_of_the_broker(
+async def test_a_user_can_log_in_with_a_token_without_a_signature(secure_broker: Secure) -> None:
+    properties = {
+        **read_properties(secure_broker.command_config("team", tls=True)),
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        f'unsecuredLoginStringClaim_sub="team" unsecuredLoginStringClaim_scope="{TOKEN_SCOPE}";',
+    }
+    groups = await log_in(secure_broker.sasl_tls, properties)
+    assert "team-a-app" in groups
+    assert "team-b-app" not in groups
+    properties["sasl.jaas.config"] = properties["sasl.jaas.config"].replace(TOKEN_SCOPE, "other")
+    reason = await refusal(secure_broker.sasl_tls, properties)
+    assert "refused the token (insufficient_scope): the broker requires signed tokens; set sasl.oauthb" in reason
+
+
+@pytest.mark.broker
+async def test_a_refused_token_is_reported_with_the_claims_that_the_broker_checks(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """For each of these tokens, the broker only says that it is invalid."""
     caplog.set_level(logging.DEBUG)
+    start = f"{secure_broker.sasl} refused the token (invalid_token): check that the broker expects this token"
     with token_server() as endpoint:
-        endpoint.claims = {"sub": "team", "scope": "other"}
+        for claim, name in (("iss", "issuer"), ("aud", "audience")):
+            secure_broker.use_signed_tokens(endpoint, **{claim: "https://other"})
+            reason = await refusal(secure_broker.sasl, endpoint.properties())
+            assert reason.startswith(start)
+            assert f"{name} 'https://other'" in reason
+        secure_broker.use_signed_tokens(endpoint)
+        endpoint.signed_with = (rsa.generate_private_key(65537, 2048), KEY_ID)
         reason = await refusal(secure_broker.sasl, endpoint.properties())
         token = await Tokens(from_properties(endpoint.properties()).oauth or OAuth()).get()
-    assert reason.startswith(f"{secure_broker.sasl} refused the token (insufficient_scope): check that the broker")
+    assert reason.startswith(f"{start} (issuer '{ISSUER}', audience '{AUDIENCE}', scope 'kafka', valid until 20")
+    assert ") and knows the key that signed it, and that the clocks of the broker, the identity" in reason
     assert SECRET not in caplog.text
-    assert token.text.reveal().split(".")[0] not in caplog.text
+    assert token.text.reveal().split(".")[2] not in caplog.text
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize(("clock", "claim", "word"), [(-600, "exp", "until"), (600, "nbf", "from")])
+async def test_a_token_outside_its_lifetime_is_reported_with_times_and_clocks(
+    secure_broker: Secure, clock: int, claim: str, word: str
+) -> None:
+    """The clock of the client is wrong by ten minutes, and takes a token as valid that the broker refuses."""
+    now = int(time.time())
+    limit = now + clock // 2
+    with token_server() as endpoint:
+        secure_broker.use_signed_tokens(endpoint, **{claim: limit})
+        with pytest.MonkeyPatch.context() as wrong:
+            wrong.setattr(tokens_module, "time", SimpleNamespace(time=lambda: time.time() + clock))
+            reason = await refusal(secure_broker.sasl, endpoint.properties())
+            assert f"valid {word} {rfc3339(limit, 'seconds')}" in reason
+            assert "the clocks of the broker, the identity provider and this machine agree" in reason
+            endpoint.headers["Date"] = email.utils.formatdate(now, usegmt=True)
+            reason = await refusal(secure_broker.sasl, endpoint.properties())
+            assert "the clock of this machine differs from that of the token endpoint by " in reason
+        del endpoint.headers["Date"]
+        reason = await refusal(secure_broker.sasl, endpoint.properties())
+    problem = "expired at" if claim == "exp" else "is not valid before"
+    assert f"{problem} {rfc3339(limit, 'seconds')}: " in reason
 
 
 @pytest.mark.broker
@@ -184,7 +255,7 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
     """
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:
-        endpoint.claims = {"sub": "team", "scope": TOKEN_SCOPE}
+        secure_broker.use_signed_tokens(endpoint)
         config = secure_broker.command_config("team", mechanism="SCRAM-SHA-256")
         properties = {
             "SCRAM-SHA-256": read_properties(config),
@@ -203,6 +274,42 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
             await asyncio.sleep(1.5 * SESSION)
             await pool.call(node, LIST_GROUPS, {}, timeout=5)
             assert (await link.session()).connection is connection
+
+
+@pytest.mark.full
+@pytest.mark.broker
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
+async def test_polling_for_a_minute_has_no_gap_while_logins_are_repeated(
+    secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker ends sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds."""
+    logins: list[float] = []
+    run = Login.run
+
+    async def counted(login: Login, raw: Any, address: Address) -> float:
+        logins.append(time.monotonic())
+        return await run(login, raw, address)
+
+    monkeypatch.setattr(Login, "run", counted)
+    with token_server() as endpoint:
+        endpoint.claims, endpoint.lifetime = {"sub": "team", "scope": TOKEN_SCOPE}, 15
+        config = read_properties(secure_broker.command_config("team", mechanism="SCRAM-SHA-256", tls=True))
+        properties = config if mechanism == "SCRAM-SHA-256" else {**config, **endpoint.properties()}
+        properties["security.protocol"] = "SASL_SSL"
+        async with Pool([secure_broker.sasl_tls], from_properties(properties), options=OPTIONS) as pool:
+            node = min((await pool.metadata(timeout=20)).brokers)
+            links = [await pool._link(node, lane, 20) for lane in (Lane.UI, Lane.BULK)]
+            connections = [(await link.session()).connection for link in links]
+            logins.clear()
+            longest, end = 0.0, time.monotonic() + 60
+            while (started := time.monotonic()) < end:
+                await asyncio.gather(*(pool.call(node, LIST_GROUPS, {}, timeout=5, lane=lane) for lane in Lane))
+                longest = max(longest, time.monotonic() - started)
+                await asyncio.sleep(0.1)
+            assert [(await link.session()).connection for link in links] == connections
+    assert longest < 1.0
+    assert len(logins) >= 5 * len(links)
+    assert mechanism != "OAUTHBEARER" or len(endpoint.received) >= 4
 
 
 @pytest.mark.broker

@@ -10,10 +10,12 @@ import socket
 import ssl
 import time
 import traceback
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.client import tokens as tokens_module
 from kgtui.client.client_settings import from_properties
 from kgtui.client.tokens import Tokens, claims_of
 from kgtui.errors import ConfigError, ConnectError
@@ -223,6 +225,23 @@ async def test_the_old_token_is_used_until_it_expires_if_the_refresh_fails(
     clock[0] = now + 1001
     with pytest.raises(ConnectError, match="HTTP 503"):
         await cache.get()
+
+
+async def test_a_token_is_refreshed_by_the_clock_of_the_token_endpoint(
+    endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of this machine is 1,000 s slow, so that the token looks valid for 2,000 s instead of 1,000 s."""
+    now = time.time()
+    clock = [now]
+    monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))
+    endpoint.claims["exp"] = now + 2000
+    endpoint.headers["Date"] = email.utils.formatdate(now + 1000, usegmt=True)
+    tokens = source(endpoint.properties())
+    assert (await tokens.get()).expires == pytest.approx(now + 1000, abs=2)
+    assert "the clock of this machine differs from that of the token endpoint by " in tokens.advice()
+    clock[0] = now + 860
+    await tokens.get()
+    assert len(endpoint.received) == 2
 
 
 async def test_concurrent_logins_share_one_token_request(endpoint: TokenServer) -> None:
