@@ -51,7 +51,7 @@ async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
 
 
 async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
-    """Log in like `log_in`, with credentials that the broker has just created and may not know for some milliseconds."""
+    """Log in like `log_in`, with credentials that the broker has just created and may not know for a moment."""
     deadline = time.monotonic() + 10
     while True:
         try:
