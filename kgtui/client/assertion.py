@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgtui.client.claims import claims_of
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 from kgtui.model.rfc3339 import rfc3339
@@ -170,8 +171,6 @@ def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _from_file(file: str) -> str:
-    from kgtui.client.tokens import claims_of
-
     text = _content(FILE_KEY, file, "a signed JSON Web Token").decode(errors="replace").strip()
     claims = claims_of(text)
     if not (claims and text.isascii()):

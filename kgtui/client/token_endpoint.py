@@ -10,6 +10,7 @@ import base64
 import email.utils
 import json
 import ssl
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
-from kgtui.client.tokens import clock_advice
+from kgtui.client.claims import clock_advice
 from kgtui.errors import ConfigError, ConnectError
 
 if TYPE_CHECKING:
@@ -147,9 +148,11 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth) -> str:
     reason = _reason(error, oauth)
     if error.code in {400, 401, 403}:
         if oauth.assertion is not None:
+            clock = _clock(error.headers)
+            ahead = 0.0 if clock is None else clock - time.time()
             return (
                 f"refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, and that the "
-                f"claims iss, sub and aud and the scope are right; {clock_advice(_clock(error.headers))}"
+                f"claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
             )
         return (
             f"refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client secret and "

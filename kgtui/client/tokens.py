@@ -11,17 +11,16 @@ import time
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from kgtui.client.claims import SKEW, claims_of, clock_advice, describe, time_of
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError
 from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
@@ -32,12 +31,6 @@ A random fraction in this range is chosen for each token, as in Kafka's clients.
 
 RETRY_PAUSE = 10.0
 """Pause after a failed refresh, in seconds. Until then, the old token is used if it is still valid."""
-
-SKEW = 30.0
-"""Largest difference between two clocks that brokers tolerate by default, in seconds."""
-
-_CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Claims that brokers compare with their settings → their names in messages."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 """Characters of a bearer token (RFC 6750). Kafka accepts no others."""
@@ -95,10 +88,10 @@ class Tokens:
         if not self._oauth.url:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
         token = Token(NO_SECRET, 0.0) if self._token is None else self._token
-        described = _described(claims_of(token.text.reveal()))
+        described = describe(claims_of(token.text.reveal()))
         agree = "that the clocks of the broker, the identity provider and this machine agree"
         if abs(token.ahead) > SKEW:
-            agree = clock_advice(time.time() + token.ahead)
+            agree = clock_advice(token.ahead)
         return f"check that the broker expects this token{described} and knows the key that signed it, and {agree}"
 
     async def _fetch(self) -> Token:
@@ -132,71 +125,23 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
             not contain the token.
     """
     now = time.time()
+    ahead = 0.0 if clock is None else clock - now
     if not _TOKEN.fullmatch(text):
         raise ConnectError(f"{source} returned a token with characters that are not allowed in a token: check the URL")
     claims = claims_of(text)
-    expires = _time(claims, "exp")
+    expires = time_of(claims, "exp")
     if expires is None:
         expires = inf if lifetime is None else now + lifetime
-    elif clock is not None and clock - now > SKEW:
-        expires -= clock - now
-    valid_from = _time(claims, "nbf")
+    elif ahead > SKEW:
+        expires -= ahead
+    valid_from = time_of(claims, "nbf")
     if expires <= now:
-        when = rfc3339(_time(claims, "exp") or expires, "seconds")
-        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {clock_advice(clock)}")
+        when = rfc3339(time_of(claims, "exp") or expires, "seconds")
+        raise ConnectError(f"the token of {source} expired at {when}: get a new token, or {clock_advice(ahead)}")
     if valid_from is not None and valid_from > now + SKEW:
         when = rfc3339(valid_from, "seconds")
-        raise ConnectError(f"the token of {source} is not valid before {when}: {clock_advice(clock)}")
-    return Token(Secret(text), now, expires, 0.0 if clock is None else clock - now)
-
-
-def clock_advice(clock: float | None) -> str:
-    """Return what to do about the clock of this machine.
-
-    Args:
-        clock: the time on the clock of the token endpoint, in seconds since the epoch; None if it is not known.
-    """
-    ahead = 0.0 if clock is None else clock - time.time()
-    if abs(ahead) <= SKEW:
-        return "check the clock of this machine"
-    return f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
-
-
-def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token without checking its signature: name → value.
-
-    The result is empty if the token is not a JSON Web Token.
-    """
-    parts = token.split(".")
-    if len(parts) != 3:
-        return {}
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
-        return {}
-    return claims if isinstance(claims, dict) else {}
-
-
-def _described(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check, in parentheses and after a space; `""` if the token has none of them."""
-    shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
-    for key, word in (("nbf", "from"), ("exp", "until")):
-        when = _time(claims, key)
-        shown += [] if when is None else [f"valid {word} {rfc3339(when, 'seconds')}"]
-    return f" ({', '.join(shown)})" if shown else ""
-
-
-def _shortened(value: object) -> str:
-    """Return a value from a server in printable ASCII characters, at most 100 of them."""
-    text = ascii(value)
-    return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    value: Any = claims.get(name)
-    # Times after the year 9999 cannot be shown.
-    valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
-    return float(value) if valid else None
+        raise ConnectError(f"the token of {source} is not valid before {when}: {clock_advice(ahead)}")
+    return Token(Secret(text), now, expires, ahead)
 
 
 def _from_file(url: str) -> Token:

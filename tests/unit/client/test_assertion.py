@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.client.assertion import Assertion, create
+from kgtui.client.claims import claims_of
 from kgtui.client.client_settings import from_properties
-from kgtui.client.tokens import Tokens, claims_of
+from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
 from tests.signed_tokens import PrivateKey, new_key, verified, write_key
 from tests.token_server import TokenServer, token_server, unsigned_token

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.client import tokens as tokens_module
+from kgtui.client.claims import claims_of
 from kgtui.client.client_settings import from_properties
-from kgtui.client.tokens import Tokens, claims_of
+from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
 from tests.brokers.certificates import make_certificates
 from tests.token_server import SECRET, TokenServer, token_server, unsigned_token

@@ -1,0 +1,68 @@
+"""The claims of a JSON Web Token, and what a user can do about a wrong clock."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from kgtui.model.rfc3339 import rfc3339
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SKEW = 30.0
+"""Largest difference between two clocks that brokers tolerate by default, in seconds."""
+
+_CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
+"""Claims that brokers compare with their settings → their names in messages."""
+
+
+def claims_of(token: str) -> Mapping[str, Any]:
+    """Return the claims of a JSON Web Token without checking its signature: name → value.
+
+    The result is empty if the token is not a JSON Web Token.
+    """
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return {}
+    return claims if isinstance(claims, dict) else {}
+
+
+def time_of(claims: Mapping[str, Any], name: str) -> float | None:
+    """Return the time in a claim in seconds since the epoch; None if there is no valid time."""
+    value: Any = claims.get(name)
+    # Times after the year 9999 cannot be shown.
+    valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
+    return float(value) if valid else None
+
+
+def describe(claims: Mapping[str, Any]) -> str:
+    """Return the claims that brokers check, in parentheses and after a space; `""` if the token has none of them."""
+    shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
+    for key, word in (("nbf", "from"), ("exp", "until")):
+        when = time_of(claims, key)
+        shown += [] if when is None else [f"valid {word} {rfc3339(when, 'seconds')}"]
+    return f" ({', '.join(shown)})" if shown else ""
+
+
+def _shortened(value: object) -> str:
+    """Return a value from a server in printable ASCII characters, at most 100 of them."""
+    text = ascii(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def clock_advice(ahead: float) -> str:
+    """Return what to do about the clock of this machine.
+
+    Args:
+        ahead: the time on the clock of the token endpoint minus the time on this machine's clock, in seconds; 0 if the
+            endpoint's time is not known.
+    """
+    if abs(ahead) <= SKEW:
+        return "check the clock of this machine"
+    return f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
