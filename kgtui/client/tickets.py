@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TIMEOUT = 10.0
-"""Time limit for getting a ticket, in seconds. The Kerberos library itself waits about 30 s for a KDC."""
+TIMEOUT = 5.0
+"""Time limit for getting a ticket, in seconds.
+
+The Kerberos library itself waits about 30 s for a KDC. If it gets a ticket later, the next attempt to connect uses it.
+"""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
 """Security layer and maximum message size in the last message of a login: no layer, so that the size must be 0."""

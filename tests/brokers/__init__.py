@@ -10,7 +10,8 @@ at the end of the session::
     live_431, live_392          `Live`: the same brokers with live groups of every type, which
                                 tests must not change
     live                        runs the test once with the groups of each of these brokers
-    secure_broker               `Secure`: 4.3.1 with an authorizer, SASL and TLS, and principals with few permissions
+    secure_broker               `Secure`: 4.3.1 with an authorizer, SASL (also Kerberos, with its own KDC) and TLS, and
+                                principals with few permissions
 
 A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of
 pytest-xdist. Only a test that calls `request.getfixturevalue` needs the marker explicitly, with the name of the

@@ -108,7 +108,7 @@ async def test_a_user_can_log_in_with_kerberos(
 
 
 @pytest.mark.broker
-async def test_a_failed_kerberos_login_is_reported_before_the_broker_is_reached(
+async def test_a_missing_kerberos_ticket_is_reported_with_the_command_kinit(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
@@ -118,7 +118,7 @@ async def test_a_failed_kerberos_login_is_reported_before_the_broker_is_reached(
 
 
 @pytest.mark.broker
-async def test_the_step_sasl_of_doctor_shows_the_result_of_a_kerberos_login(
+async def test_step_sasl_of_doctor_shows_result_of_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
