@@ -37,7 +37,7 @@ SIMPLE = "simple"
 OTHER = "other"
 
 _COMMIT_DETAILS = "commit time and expiry"
-_BECOMES_SIMPLE = "the group type (a simple classic group until its {} application joins again)"
+_BECOMES_SIMPLE = "the group type (the group is a simple classic group until its {} application joins again)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class OffsetExpiry(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GroupType:
-    """What kgtui knows about one group type.
+    """The properties of one group type.
 
     Attributes:
         name: the name in the Kafka protocol (`GroupType` in Kafka's `org.apache.kafka.common`).
@@ -114,7 +114,7 @@ class GroupType:
 
     @property
     def absence(self) -> str:
-        """What `kgtui doctor` prints about a broker without the describe RPC of this type: `no share groups`."""
+        """Text of `kgtui doctor` about a broker without the describe RPC of this type, such as `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:

@@ -60,7 +60,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
             return "the broker withheld the members of the group"
         return f"the broker reports it as {state} but with {_members(count)}" if count else None
     if state == DEAD:
-        return "Dead: its coordinator is removing it or does not know it"
+        return "Dead: the coordinator is removing the group or does not know it"
     if state not in STATES:
         return f"this version of kgtui does not know the state {state or '?'}"
     if not count:

@@ -146,7 +146,7 @@ class TopicInfo:
 class Subtopology:
     """A part of a streams topology (KIP-1071).
 
-    It has as many tasks as the largest of its source topics has partitions.
+    The number of its tasks is the largest number of partitions of one of its source topics.
     """
 
     subtopology: str
@@ -168,7 +168,7 @@ class Topology:
 
 
 def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, int]]:
-    """Return the partitions of an assignment as `(topic, partition)`. If it is None, the set is empty."""
+    """Return the partitions of an assignment as `(topic, partition)`; an empty set if the assignment is None."""
     return frozenset((topic, part) for topic, parts in assignment or () for part in parts)
 
 

@@ -32,8 +32,8 @@ class GapRule(NamedTuple):
     The time is a gap if it is longer than both limits.
 
     Attributes:
-        at_least: one limit, in seconds.
-        intervals: the other limit, as a multiple of the usual interval between two reads.
+        at_least: fixed limit, in seconds.
+        intervals: limit relative to the poll interval: how many times the usual interval between two reads.
     """
 
     at_least: float

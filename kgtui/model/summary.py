@@ -73,7 +73,8 @@ def summary_of(
         sums: total lag of the group; None if its offsets could not be read.
         topics: topics in which the group has an offset; None if its offsets could not be read.
         at: time of the read, in seconds since the epoch.
-        memberless: True if the list already says that the group has no members, so that it was not described.
+        memberless: True if the group was not described, because its state in the list of groups already shows that it
+            has no members.
         shared: the tuples of topics in earlier summaries. If this group has the same topics, its summary gets the
             existing tuple; otherwise, a new tuple is added.
         earlier: the group's previous summary. If the offsets could not be read, its lag is kept.
@@ -81,7 +82,7 @@ def summary_of(
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
     lag_at: float | None = at
-    if sums is None and topics is None:  # the offsets could not be read
+    if sums is None and topics is None:
         lag_at = None if earlier is None else earlier.lag_at
         sums = None if earlier is None else LagTotal(earlier.lag, earlier.lag_unknown, earlier.partitions)
     return Summary(

@@ -86,11 +86,14 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column in the last `seconds` before the last sample up to time `at`.
+        """Return the mean of a column over the `seconds` that end with the last sample up to time `at`.
 
-        Unknown values are ignored.
+        Unknown values are ignored. The result is None if the last sample has no known value.
 
-        The result is None if the value in this last sample is not known. `column` and `at` are those of `value_at`.
+        Args:
+            column: one of the attributes with a value per sample, such as `lag`.
+            seconds: length of the time, in seconds.
+            at: seconds since the epoch; None stands for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
         if not stop or math.isnan(column[stop - 1]):

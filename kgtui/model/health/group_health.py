@@ -38,9 +38,9 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth) -> GroupHealth:
-    """Return the health of a group without visible offsets, if a broker may have left out offsets.
+    """Return a copy of the health of a group from whose reads a broker may have left out all offsets.
 
-    The lag is then unknown, and every worse verdict is possible.
+    In the copy, the lag is unknown, and every worse verdict is undecided.
     """
     hidden = Undecided(Status.ERR, Lack.LAG, why=HIDDEN)
     return replace(health, lag=None, undecided=(*health.undecided, hidden))
@@ -127,8 +127,8 @@ def _judge(
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
     """Merge the undecided verdicts of all partitions into one entry per verdict and kind of missing data.
 
-    An entry has the largest `needs` and the smallest `has` of its partitions, and their number. A verdict that is not
-    worse than `given`, the decided status of the group, is left out, because it could not change that status.
+    An entry counts its partitions, and has their largest `needs` and their smallest `has`. Only verdicts that are worse
+    than `given`, the decided status of the group, are returned, because the others could not change that status.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

@@ -6,9 +6,9 @@ the later read. Polling cannot observe every commit, with these consequences:
 - Repeated commits of the same offset are not visible, so STALL is never found and is reported as STOP.
 - The offset in the first read was committed at an unknown earlier time. STOP therefore requires that the offset has not
   changed for as long as a full window of commits takes, at the observed pace or else at `Watching.commit_interval`.
-- WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from a log end that is
-  up to `Options.offset_refresh` old. Here, the log end always has about that age, so that records that arrived while
-  the group was working are ignored, and lags are comparable however often the group commits.
+- WARN requires `Watching.enough` commits whose lag is known. Burrow computes the lag of a commit from the log end that
+  it read last, which is up to `Options.offset_refresh` old. kgtui uses a log end of about that age for every commit.
+  Records that arrived since then do not count as lag, so lags are comparable however often the group commits.
 
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the lag
 that the broker reports. The first condition that applies decides:
@@ -16,8 +16,9 @@ that the broker reports. The first condition that applies decides:
 1. The lag is not known, or the share partition was never initialized: OK. If the lag is not known, worse verdicts are
    undecided.
 2. The lag is not above `allowed_lag`: OK.
-3. For longer than a full window of commits takes (`Watching.window`), the SPSO has not moved, and the lag has not
-   fallen and has stayed above `allowed_lag`, so nothing was acknowledged: STALL if the group has members, else STOP.
+3. Nothing was acknowledged for longer than a full window of commits takes (`Watching.window`): during this time, the
+   SPSO did not move, and the lag did not fall and was always above `allowed_lag`. STALL if the group has members, else
+   STOP.
 4. Among the last `intervals` different SPSOs, the SPSO went back and has not reached its previous value again: REWIND.
 5. During the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
    records that existed at the start of this time are still unread: WARN.
@@ -57,10 +58,11 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed with the newest log end that was read at least 0.9 × `offset_refresh` earlier.
+"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-kgtui reads log ends more often than Burrow, which reads them once per `offset_refresh`. With an older log end, kgtui
-computes the same lag as Burrow. The factor is below 1, because the reads of kgtui are not exactly periodic.
+kgtui uses the newest log end that is at least this old when it observes the commit. Burrow reads log ends only once per
+`Options.offset_refresh`, so it computes lags from log ends of a similar age. The fraction is below 1, because the reads
+of kgtui are not exactly periodic.
 """
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
@@ -110,7 +112,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
     # Only the newest `intervals` changes of the offset are added, because the window holds only as many commits. With
-    # `min_distance`, all changes are added, because a commit may then replace the previous one in the window.
+    # `min_distance`, some commits replace the previous one in the window, so more changes are needed to fill it, and
+    # all are added.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:

@@ -25,7 +25,7 @@ Two samples are not enough, because the lag rises between commits and falls with
 _NOISE = 0.1
 """A group that leaves less than this fraction of the new records unread counts as keeping up.
 
-Between two commits, a group with high traffic may seem slower than it is.
+Positions change only with commits, so a group with high traffic seems to fall behind until its next commit.
 """
 
 

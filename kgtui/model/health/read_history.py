@@ -109,7 +109,7 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two consecutive reads if the group has changed in between. Consecutive times without a
+If the group has changed between two consecutive reads, the time between these reads is one period. Times without a
 change are combined into periods of at most one minute.
 """
 
@@ -190,9 +190,9 @@ class ReadHistory:
         lag: total lag at the newest successful read of offsets; None if there was none.
         description: the newest description; None if there was none.
         state: the newest known state; None if there was none.
-        empty_since: a pair if the group is Empty, otherwise None. First, the time from which on every read found the
-            group Empty, without a gap, in seconds since the epoch. Second, whether the group may have been Empty even
-            earlier.
+        empty_since: None unless the group is Empty; then a pair. The first value is the time of the first read in the
+            current Empty period, in seconds since the epoch; a gap begins a new period. The second value is whether the
+            group may have been Empty before that read.
         rebalances: how often the state and the epoch changed between one read and the next.
         gone: True if the group no longer exists.
         first_at: time of the first successful read; None if there was none.
@@ -200,8 +200,9 @@ class ReadHistory:
         reads: number of reads that succeeded.
         failed: number of reads that failed, completely or in part.
         steady_since: time of the first read after the newest gap, from which rates are computed.
-        lag_since: time of the first read whose total lag can be compared with the newest one: since then, the number of
-            partitions with a known lag has not changed, and there was no gap. None if the lag is not known now.
+        lag_since: time of the first read whose total lag can be compared with the newest total lag. Between the two,
+            there was no gap, and the number of partitions with a known lag did not change. None if the newest lag is
+            not known.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -282,8 +283,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The Empty period begins at this read, because the group was not Empty before, or may have had another
-            # state during a gap between the reads. The second value is true if the period may have begun earlier.
+            # This read begins an Empty period, because the group had another state in the previous read, or may have
+            # had another state during a gap. The second value is False only if the previous read found another state.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -169,9 +169,9 @@ class EmptyPeriod:
         at_least: whether the group may have been Empty for longer, because it already was at the first read.
         expires_in: time until the broker may delete offsets of the group, in seconds. None if the time is not known, or
             if it does not depend on when the group became Empty.
-        after_commit: whether each offset expires some time after its own commit (consumer and streams groups). The last
-            commit before the group became Empty may be much older, so `expires_in` is then an upper limit. Offsets that
-            were reset while the group was Empty expire later.
+        after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups). If
+            so, `expires_in` is an upper limit, because an offset may have been committed long before the group became
+            Empty. Offsets that were reset while the group was Empty expire later.
     """
 
     seconds: float

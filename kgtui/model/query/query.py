@@ -24,8 +24,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # These types exist only for type checking, because `VerdictTerm` is not imported at run time, except by the parser
-    # for the few filters that contain the term `verdict:`.
+    # These types exist only for type checking, because they need an import of `VerdictTerm`. At run time, only the
+    # parser imports it, for the few filters with the term `verdict:`.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches which group ids matched the terms about group ids in the last filter, separately for each listing.
 
-    A listing is the type, protocol, state and coordinator that groups have in common. Its result is reused when the
-    user types the next character of a filter, or when the next poll arrives with the same sequence of ids for this
-    listing. Sequences are compared by object identity, so snapshots must never modify a sequence of ids, but replace
-    it.
+    A listing is the type, protocol, state and coordinator that groups have in common. The cached ids of a listing are
+    reused when the user types the next character of a filter, or when the next poll arrives with the same sequence of
+    ids for this listing. Sequences are compared by object identity, so snapshots must never modify a sequence of ids,
+    but replace it.
     """
 
     def __init__(self) -> None:
@@ -54,8 +54,8 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return the group ids that may match all of the terms, and the terms that must still be tested on these ids.
 
-        A cached result is used if each of its terms is certainly true of every id that matches the new terms. Without
-        such a result, all of the given ids and terms are returned.
+        If the new terms only narrow the previous filter (see `IdTerm.within`), the ids that matched the previous filter
+        are returned, with the terms that it did not have. Otherwise, all of the given ids and terms are returned.
         """
         kept = self._kept.get(listing)
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):

@@ -37,12 +37,13 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a value is in the range.
+        """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            value: the number to test.
-            at_least: whether the true number may be larger than `value`. The result is None if the range contains some
-                of the possible numbers, but not all. The range `unknown` contains a value exactly if this is True.
+            value: the number, or its lower bound.
+            at_least: whether `value` is only a lower bound. The result is None if the range contains some of the
+                possible numbers, but not all. The range `unknown` contains every number of which only a lower bound is
+                known, and no other.
         """
         if self.unknown:
             return at_least

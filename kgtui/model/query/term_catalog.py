@@ -27,7 +27,7 @@ class Need(Enum):
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
-    WATCHING = "watching for a while"
+    WATCHING = "health"
 
 
 class Number(NamedTuple):
@@ -76,8 +76,9 @@ class ListingKey(TermKey):
     Attributes:
         of_listing: function that takes a snapshot and a listing, and returns the texts with which the values of the
             term are compared, or None if the broker does not list them.
-        of_group: function that takes a snapshot and a group id, and returns the text from other data than the listing.
-            It is used if the listing does not contain the text. None if only listings contain it.
+        of_group: function that takes a snapshot and a group id, and returns the text from the description or summary
+            of the group, or None if it is not known. It is called if the listing does not contain the text. If
+            `of_group` is None, only listings contain the text.
         quoted: whether a value that is not in `values` is accepted if it is written in quotes.
     """
 
@@ -105,10 +106,10 @@ class NumberKey(TermKey):
     Attributes:
         units: the units that may follow the number: those of a count (`COUNT_UNITS`) or of a time (`TIME_UNITS`).
         number: function that takes a snapshot and a group id, and returns the number of the group.
-        in_summary: name of the attribute of `Summary` with the same number; `` if there is none. Groups that only the
-            background sweep reads are compared by this attribute, because that is faster than calling `number`.
-        newer_in: name of the attribute of `Snapshot` (`details` or `offsets`) with the groups that were also read in
-            full, perhaps later than the summary; `number` is called for them. `` without `in_summary`.
+        in_summary: name of the attribute of `Summary` that has the same number; `` if there is none. For groups that
+            only the background sweep reads, this attribute is used, because that is faster than calling `number`.
+        newer_in: `details` or `offsets`: the attribute of `Snapshot` with the groups that were also read in full.
+            `number` is called for these groups, because their summary may be older. `` if `in_summary` is ``.
         searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but its number
             is still unknown.
     """
@@ -368,7 +369,8 @@ HELP: tuple[HelpRow, ...] = (
     ),
     HelpRow(
         '"a b"',
-        r"In the terminal UI, quotes or \ protect blanks, commas and colons, and \x1b or \u202e stand for a character. "
+        r"In the terminal UI, quotes or \ protect blanks, commas and colons, and an escape such as \x1b or \u202e "
+        "stands for the character with this code. "
         "In a shell, use a regular expression with dots instead.",
         "/my.group/",
     ),
