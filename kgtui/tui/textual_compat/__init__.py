@@ -13,6 +13,7 @@ deleted.
 | A byte that is not UTF-8, or an unexpected escape sequence, ends the program. | `terminal_driver` |
 | A second click or key that dismisses a screen removes the screen below. | `ignored_input` |
 | A key ends the program if it arrives before the list of the command palette exists or has a size. | `ignored_input` |
+| A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size changes causes another layout of the whole screen. | `rendering.NoRelayout` |

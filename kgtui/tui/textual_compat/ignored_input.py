@@ -1,4 +1,4 @@
-"""Ignore keys and clicks that arrive at a moment when Textual cannot handle them.
+"""Ignore keys, clicks and search results that arrive at a moment when Textual cannot handle them.
 
 In Textual 8.2.8, `Screen.dismiss` removes the screen at the top of the stack, even if it is called for another screen.
 If the user clicks the background of the command palette twice, the second click therefore removes the screen below the
@@ -6,11 +6,12 @@ palette. A third click may find no screen at all and cause an exception.
 
 `OptionList`, which is also the list of the command palette, computes the lines of its options only when it has a size.
 A page key before the list has a size causes a `KeyError`. A key that arrives before the command palette contains its
-list causes the exception `NoMatches`.
+list, and a search that ends after the palette was closed and its list removed, cause the exception `NoMatches`.
 """
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from textual.await_complete import AwaitComplete
@@ -22,21 +23,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _textual_dismiss = Screen.dismiss
-_textual_command_list = CommandPalette._action_command_list
-_textual_cursor_down = CommandPalette._action_cursor_down
 _textual_move_page: Callable[[OptionList, Any], None] = OptionList._move_page
+
+METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
+    name: getattr(CommandPalette, name)
+    for name in (
+        "_action_command_list",
+        "_action_cursor_down",
+        "_gather_commands",
+        "_watch__list_visible",
+        "_watch__show_busy",
+    )
+}
+"""Name → Textual's own method of `CommandPalette`, for the methods that fail if the palette has no list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
     """Patch methods of Textual, so that they do nothing when they cannot work correctly.
 
     `Screen.dismiss` does nothing on a screen that is no longer active. The page keys do nothing in an `OptionList`
-    that has no size yet, and keys do nothing in a command palette that has no list yet.
+    that has no size yet. Keys and searches do nothing in a command palette that has no list yet, or no longer.
     """
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
-    setattr(CommandPalette, "_action_command_list", _command_list)  # noqa: B010
-    setattr(CommandPalette, "_action_cursor_down", _cursor_down)  # noqa: B010
+    for name, method in METHODS_THAT_NEED_THE_LIST.items():
+        setattr(CommandPalette, name, only_with_list(method))
 
 
 def _dismiss(screen: Screen[Any], result: Any = None) -> AwaitComplete:
@@ -48,11 +59,12 @@ def _move_page(options: OptionList, direction: Any) -> None:
         _textual_move_page(options, direction)
 
 
-def _command_list(palette: CommandPalette, action: str) -> None:
-    if palette.query(CommandList):
-        _textual_command_list(palette, action)
+def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of `CommandPalette` that calls `method` only if the palette contains its list."""
 
+    # `wraps` keeps the signature, from which Textual determines the arguments of a watcher.
+    @wraps(method)
+    def guarded(palette: CommandPalette, *arguments: Any) -> Any:
+        return method(palette, *arguments) if palette.query(CommandList) else None
 
-def _cursor_down(palette: CommandPalette) -> None:
-    if palette.query(CommandList):
-        _textual_cursor_down(palette)
+    return guarded

@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.drivers._writer_thread import WriterThread
@@ -158,14 +158,41 @@ async def test_canary_page_key_in_a_list_without_a_size_raises_an_exception() ->
         assert options.highlighted == 0
 
 
-def test_canary_key_in_a_closed_command_palette_list_raises_an_exception() -> None:
-    palette = CommandPalette()
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("_action_command_list", ["page_down"]), ("_action_cursor_down", []), ("_watch__list_visible", [])],
+)
+def test_canary_key_in_a_closed_command_palette_list_raises_an_exception(name: str, arguments: list[str]) -> None:
+    palette, method = CommandPalette(), ignored_input.METHODS_THAT_NEED_THE_LIST[name]
     with pytest.raises(NoMatches):
-        ignored_input._textual_command_list(palette, "page_down")
+        method(palette, *arguments)
+    ignored_input.only_with_list(method)(palette, *arguments)
+
+
+async def search_in_closed_palette() -> None:
+    """Close the command palette, and remove its widgets, before it shows the commands that it has found."""
+    app = App[None]()
+    async with app.run_test() as pilot:
+        palette = CommandPalette()
+        await app.push_screen(palette)
+        await pilot.pause(0.3)
+        commands = palette.query_one(CommandList)
+        await palette.remove_children()
+        palette._refresh_command_list(commands, [], True)
+        palette._gather_commands("q")
+        await pilot.pause(0.3)
+
+
+async def test_canary_search_that_ends_after_the_command_palette_raises_an_exception(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
+        monkeypatch.setattr(CommandPalette, name, method)
     with pytest.raises(NoMatches):
-        ignored_input._textual_cursor_down(palette)
-    ignored_input._command_list(palette, "page_down")
-    ignored_input._cursor_down(palette)
+        await search_in_closed_palette()
+    for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
+        monkeypatch.setattr(CommandPalette, name, ignored_input.only_with_list(method))
+    await search_in_closed_palette()
 
 
 # Tests that keys are handled in the order in which they were typed
