@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,15 @@ pytest_plugins = ["tests.brokers.fixtures"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="also run the long tests marked `full`")
+
+
+def pytest_configure() -> None:
+    """Let programs that are started by tests react to SIGINT.
+
+    A shell makes programs that it starts in the background ignore this signal, and the tests would inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -5,6 +5,7 @@
 
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
     kafka-3.9.2/*.jar
+    kafka-4.2.0/*.jar …    broker and command line tools of the versions that only `tests/run --full` needs
     kafka-clients/kafka-clients-4.4.0.jar …    clients only, for the message schemas inside them
     spark-jars/*.jar       the jars that Spark needs in addition to PySpark (`kgtui.pipeline.requirements`)
 """
@@ -15,7 +16,15 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Versions of Kafka whose broker and tools the tests can run."""
+"""Versions of Kafka whose brokers every test run starts."""
+
+FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
+"""Versions of Kafka on which `tests/run --full` repeats the tests that run on each of `BROKER_VERSIONS`."""
+
+ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
+
+_TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
+"""Version of a broker whose tools are not in Maven Central → version of the tools that are used with this broker."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
@@ -39,13 +48,31 @@ def folder(version: str) -> Path:
         JarsMissingError: the jars of this version were not fetched.
     """
     found = cache() / f"kafka-{version}"
-    if version not in BROKER_VERSIONS or not found.is_dir():
-        raise JarsMissingError(_missing(f"the jars of Kafka {version}", found, BROKER_VERSIONS))
+    if version not in ALL_BROKER_VERSIONS or not found.is_dir():
+        option = " --full" if version in FULL_BROKER_VERSIONS else ""
+        raise JarsMissingError(_missing(f"the jars of Kafka {version}", found, ALL_BROKER_VERSIONS, option))
     return found
 
 
+def tools_version(version: str) -> str:
+    """Return the version of Kafka's command line tools that the tests use with a broker of `version`.
+
+    It is the same version, if Maven Central has the tools of this version.
+    """
+    return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
+
+
+def clients_version(version: str) -> str:
+    """Return the version of the Java clients that the tests run against a broker of `version`.
+
+    Only the folders of `BROKER_VERSIONS` have jars for a Connect worker and a Streams program. A broker of another
+    version gets the newest of these clients.
+    """
+    return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
+
+
 def classpath(version: str) -> str:
-    """Return a class path for `java -cp` with the broker and all tools of one version.
+    """Return a class path for `java -cp` with the broker of one version, and its tools if `tools_version` is the same.
 
     Raises:
         JarsMissingError: the jars of this version were not fetched.
@@ -77,8 +104,9 @@ def clients_jar(version: str) -> Path:
     return found
 
 
-def _missing(what: str, where: Path, versions: tuple[str, ...]) -> str:
+def _missing(what: str, where: Path, versions: tuple[str, ...], option: str = "") -> str:
+    command = f"python -m tests.kafka.fetch{option}"
     return (
-        f"{what} should be at {where}: run tests/run once (or tests/run --setup, which only fetches); "
+        f"{what} should be at {where}: run tests/run{option} once (or {command}, which only fetches); "
         f"known versions are {', '.join(versions)}"
     )

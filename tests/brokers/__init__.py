@@ -6,10 +6,13 @@ at the end of the session::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests may create and delete their own groups
-    broker                      runs the test once on each of these two brokers
+    broker                      runs the test once on each of these two brokers, and with `--full` also on
+                                brokers of the versions in `tests.jars.FULL_BROKER_VERSIONS`
     live_431, live_392          `Live`: the same brokers with live groups of every type, which
                                 tests must not change
-    live                        runs the test once with the groups of each of these brokers
+    live                        runs the test once with the groups of each broker of `broker`
+    newest_live                 runs the test with the groups of the 4.3.1 broker, and with `--full` once with the
+                                groups of each version
     secure_broker               `Secure`: 4.3.1 with an authorizer, SASL (also Kerberos, with its own KDC) and TLS, and
                                 principals with few permissions
 

@@ -10,8 +10,9 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
+from tests import jars
 from tests.brokers import kio_client
-from tests.brokers.config import CLUSTER_ID, HOST, choose_ports, server_properties, write_properties
+from tests.brokers.config import CLUSTER_ID, HOST, choose_ports, preview_features, server_properties, write_properties
 from tests.brokers.process import Java
 from tests.brokers.tools import run_tool
 
@@ -93,7 +94,7 @@ class Cluster:
             shutil.rmtree(data, ignore_errors=True)
 
     def tool(self, name: str, *arguments: str) -> Result:
-        """Run one of Kafka's command line tools of this version against this cluster.
+        """Run one of Kafka's command line tools against this cluster, in the version of `jars.tools_version`.
 
         Args:
             name: a name from `tools.MAIN_CLASSES`.
@@ -102,7 +103,7 @@ class Cluster:
         all_arguments = [*arguments]
         if "--bootstrap-server" not in all_arguments:
             all_arguments = ["--bootstrap-server", self.bootstrap, *all_arguments]
-        return run_tool(self.version, name, all_arguments)
+        return run_tool(jars.tools_version(self.version), name, all_arguments)
 
     @property
     def admin(self) -> AdminClient:
@@ -164,8 +165,8 @@ class Cluster:
         data = self.folder / f"data-{node}"
         properties = server_properties(self.version, node, self._ports, data, self._protocols, self._extra)
         config = str(write_properties(self.folder / f"server-{node}.properties", properties))
-        program = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config, *self._format_arguments]
-        program += ["--then", "kafka.Kafka", config]
+        program = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", config]
+        program += [*preview_features(self.version), *self._format_arguments, "--then", "kafka.Kafka", config]
         log = self.folder / f"broker-{node}.log"
         return Java(self.version, "Launch.java", program, log, heap="512m", jvm=self._jvm)
 

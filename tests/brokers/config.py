@@ -131,6 +131,11 @@ def _of_release_4(copies: str) -> dict[str, str]:
     }
 
 
+def preview_features(version: str) -> list[str]:
+    """Return the arguments of `StorageTool format` that enable the group types which are a preview in this version."""
+    return ["--feature", "share.version=1"] if version.startswith("4.1.") else []
+
+
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
     """Write a Java properties file; backslashes and line breaks in values are escaped."""
     lines = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.protocol.records import RecordType
 from tests.brokers import group_actions, kio_client
-from tests.brokers.process import Java
+from tests.brokers.groups import group_types, numbers
 
 if TYPE_CHECKING:
     from tests.brokers.live import Live
@@ -34,14 +34,20 @@ CONSUMER_TYPES = {
     RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
     RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
 }
-SHARE_AND_STREAMS_TYPES = {
-    record_type for record_type in RecordType if record_type.name.startswith(("SHARE", "STREAMS"))
-}
-TYPES = {
-    "4.3.1": CLASSIC_TYPES | CONSUMER_TYPES | SHARE_AND_STREAMS_TYPES | {RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION},
-    "3.9.2": CLASSIC_TYPES | CONSUMER_TYPES | {RecordType.CONSUMER_GROUP_PARTITION_METADATA},
-}
-"""Record types that brokers of each version write for the live groups and for the actions of `write_records`."""
+
+
+def types(version: str) -> set[RecordType]:
+    """Return the record types that a broker writes for the live groups and for the actions of `write_records`."""
+    release = numbers(version)
+    found = CLASSIC_TYPES | CONSUMER_TYPES
+    newer = group_types(version) & {"share", "streams"}
+    found |= {record_type for record_type in RecordType if record_type.name.partition("_")[0].lower() in newer}
+    if release < (4, 1):
+        found |= {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
+    if release >= (4, 0):
+        found |= {RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION}
+    return found
+
 
 _written: set[str] = set()
 _locks: defaultdict[str, Lock] = defaultdict(Lock)
@@ -66,7 +72,7 @@ def _write_records(live: Live) -> None:
     cluster.commit(DELETED["simple"], {("orders", 0): 1, ("orders", 1): 2}, metadata="é漢字 [/red]")
     group_actions.delete_offset(cluster, DELETED["simple"], "orders", 1)
     to_delete = _make_groups_to_delete(live)
-    if live.newest:
+    if not live.version.startswith("3."):
         with group_actions.subscribed_by_expression(cluster, "by-expression", EXPRESSION):
             pass
         kio_client.wait_for_states(live.bootstrap, {"by-expression": "Empty"}, _TIMEOUT)
@@ -78,15 +84,15 @@ def _make_groups_to_delete(live: Live) -> list[str]:
     classic, consumer = DELETED["classic"], DELETED["consumer"]
     _run(live, "EmptyConsumerGroups.java", "orders", "7", f"{classic}=classic", f"{consumer}=consumer")
     groups = [DELETED["simple"], classic, consumer]
-    if live.newest:
-        _run(live, "EmptyNewerGroups.java", DELETED["share"], DELETED["streams"], "orders")
-        groups += [DELETED["share"], DELETED["streams"]]
+    if newer := sorted(live.types & {"share", "streams"}):
+        _run(live, "EmptyNewerGroups.java", "orders", *(f"{DELETED[group_type]}={group_type}" for group_type in newer))
+        groups += [DELETED[group_type] for group_type in newer]
     kio_client.wait_for_states(live.bootstrap, dict.fromkeys(groups, "Empty"), _TIMEOUT)
     return groups
 
 
 def _run(live: Live, program: str, *arguments: str) -> None:
-    java = Java(live.version, program, [live.bootstrap, *arguments], live.cluster.folder / f"past-{program}.log")
+    java = live.run_java(program, *arguments)
     try:
         java.wait_for("READY", _TIMEOUT)
     finally:

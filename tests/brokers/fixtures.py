@@ -1,39 +1,68 @@
-"""Pytest fixtures for real brokers. All brokers that the collected tests need start together in the background."""
+"""Pytest fixtures for real brokers.
+
+The brokers that the collected tests need start together in the background, except those of `FULL_BROKER_VERSIONS`: they
+start when a test needs them, and the broker of one version is stopped before that of another version starts.
+"""
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.brokers import tools
+from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
     # `Cluster`, `Live` and `Secure` need Kafka client libraries. At run time, they are imported only if a test needs a
     # broker.
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
 
-ONE_OF_EACH = {"broker": ("broker_431", "broker_392"), "live": ("live_431", "live_392")}
-"""Parametrized fixture → names of the fixtures with which it runs each test."""
 
-NAMES = ("live_431", "live_392", "secure_broker", "broker_431", "broker_392")
-"""All fixtures that start a broker, the slowest first."""
+def named(kind: str, version: str) -> str:
+    """Return the name of the broker (kind `broker`) or of the live groups (kind `live`) of one version: `live_431`."""
+    return f"{kind}_{version.replace('.', '')}"
 
 
-@pytest.hookimpl(tryfirst=True)  # so that the hook adds its `xdist_group` marks before xdist reads them
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests with real brokers in one worker, so that each broker is started only once."""
+def only_full(version: str) -> list[pytest.MarkDecorator]:
+    """Return the marks of tests that run on a broker of this version."""
+    return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
+
+
+LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
+NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
+"""The brokers and live groups that start together before the first test, the slowest first."""
+
+_FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
+"""Name of a broker or of live groups → version, for those that only `tests/run --full` starts."""
+
+_KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
+"""Fixture whose parameters are versions → kind of the names that it uses."""
+
+_ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # so that it adds `xdist_group` marks first, and sorts the tests last
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Run all tests with real brokers in one worker, so that each broker is started only once.
+
+    The tests with one version of `FULL_BROKER_VERSIONS` follow each other, because only one of them runs at a time.
+    """
     for item in items:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
             item.add_marker(pytest.mark.xdist_group("broker"))
+    yield
+    order = ("", *FULL_BROKER_VERSIONS)
+    items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
 
 def pytest_unconfigure() -> None:
@@ -42,32 +71,34 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the fixtures of `NAMES` that a test uses, directly or by a marker such as `broker("live_431")`."""
+    """Return names, such as `live_431`, of the brokers and live groups that a test uses.
+
+    The test uses a fixture of this name, a parametrized fixture, or a marker such as `broker("live_431")`.
+    """
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
-    for parametrised, behind in ONE_OF_EACH.items():
-        if parametrised in names:
-            names.update(behind)
-    return names.intersection(NAMES)
+    for fixture in names & _KIND.keys():
+        names.add(named(_KIND[fixture], item.callspec.params[fixture]))  # type: ignore[attr-defined]
+    return names.intersection((*NAMES, *_FULL_VERSION))
 
 
 class Brokers:
-    """Starts the brokers and live groups of the fixtures in `NAMES` in the background, each at most once."""
+    """Starts brokers and live groups in the background, each at most once.
+
+    Their names are those in `NAMES`, and `broker_…` and `live_…` of each version in `FULL_BROKER_VERSIONS`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pool = ThreadPoolExecutor(max_workers=5, thread_name_prefix="brokers")
         self._lock = threading.Lock()
         self._started: dict[str, Future[Any]] = {}
-        self._running: list[Cluster | Live | Secure] = []
-        self._make: dict[str, Callable[[], Cluster | Live | Secure]] = {
-            "broker_431": lambda: self._cluster("4.3.1"),
-            "broker_392": lambda: self._cluster("3.9.2"),
-            "live_431": lambda: self._live("broker_431"),
-            "live_392": lambda: self._live("broker_392"),
-            "secure_broker": self._secure,
-        }
+        self._running: dict[str, Cluster | Live | Secure] = {}
+        self._make: dict[str, Callable[[], Cluster | Live | Secure]] = {"secure_broker": self._secure}
+        for version in ALL_BROKER_VERSIONS:
+            self._make[named("broker", version)] = partial(self._cluster, version)
+            self._make[named("live", version)] = partial(self._live, version)
 
     def start(self, name: str) -> Future[Any]:
         """Start a broker or set of live groups in the background, unless this was already done."""
@@ -77,7 +108,12 @@ class Brokers:
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Wait until a broker or set of live groups is ready, and return it."""
+        """Wait until a broker or set of live groups is ready, and return it.
+
+        If the version is one of `FULL_BROKER_VERSIONS`, the brokers of its other versions are stopped first.
+        """
+        if name in _FULL_VERSION:
+            self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
@@ -89,25 +125,36 @@ class Brokers:
     def stop(self) -> None:
         """Stop all clients and brokers that were started. The clients are stopped first."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-        for running in reversed(self._running):
+        for running in reversed(self._running.values()):
             running.stop()
 
     def _run(self, name: str) -> Cluster | Live | Secure:
         started = self._make[name]()
         started.start()
         with self._lock:
-            self._running.append(started)
+            self._running[name] = started
         return started
+
+    def _stop_others(self, version: str) -> None:
+        with self._lock:
+            others = {
+                name: self._started.pop(name)
+                for name in [*self._started]
+                if _FULL_VERSION.get(name, version) != version
+            }
+        wait(others.values())
+        for name in [name for name in reversed(self._running) if name in others]:
+            self._running.pop(name).stop()
 
     def _cluster(self, version: str) -> Cluster:
         from tests.brokers.cluster import Cluster
 
         return Cluster(version, self._folder / version)
 
-    def _live(self, broker: str) -> Live:
+    def _live(self, version: str) -> Live:
         from tests.brokers.live import Live
 
-        return Live(self.get(broker))
+        return Live(self.get(named("broker", version)))
 
     def _secure(self) -> Secure:
         from tests.brokers.secure import Secure
@@ -141,10 +188,10 @@ def broker_392(brokers: Brokers) -> Cluster:
     return cluster
 
 
-@pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
+@pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run the test on `broker_431` and on `broker_392`."""
-    cluster: Cluster = brokers.get(_named("broker", request.param))
+    """Run the test on `broker_431` and on `broker_392`, and with `--full` also on brokers of other versions."""
+    cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 
 
@@ -162,10 +209,20 @@ def live_392(brokers: Brokers) -> Live:
     return live
 
 
-@pytest.fixture(scope="session", params=["4.3.1", "3.9.2"])
+@pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     """Run the test on the live groups of each broker."""
-    live: Live = brokers.get(_named("live", request.param))
+    live: Live = brokers.get(named("live", request.param))
+    return live
+
+
+@pytest.fixture(
+    scope="session",
+    params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
+)
+def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
+    """Run a slow test on the live groups of the 4.3.1 broker, and with `--full` on those of each version."""
+    live: Live = brokers.get(named("live", request.param))
     return live
 
 
@@ -177,13 +234,10 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the value of a fixture of `NAMES` that a test requests at run time.
+    """Return the broker or the live groups with this name, which a test requests at run time.
 
-    The test fails if it has no `broker` marker with the name of the fixture.
+    The test fails if it has no `broker` marker with this name.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
-    return request.getfixturevalue(name)
-
-
-def _named(kind: str, version: str) -> str:
-    return f"{kind}_{version.replace('.', '')}"
+    brokers: Brokers = request.getfixturevalue("brokers")
+    return brokers.get(name)

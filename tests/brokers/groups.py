@@ -48,8 +48,8 @@ class LiveGroup:
     """Committed offsets; for a share group, the start offsets. Internal topics of streams groups are left out."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
-    reported_lag: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Lag of a share group as the broker reports it.
+    reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
+    """Lag of a share group as the broker reports it; None with Kafka 4.1, which does not report it.
 
     It can be less than the log end minus the start offset, because records in between may be acknowledged.
     """
@@ -70,15 +70,32 @@ class LiveGroup:
         return sum(known) if known and len(known) == len(self.lags) else None
 
 
+def group_types(version: str) -> set[str]:
+    """Return the group types that brokers of this version support, or that their preview features support.
+
+    Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are left out, because only clients of the same release can
+    join them.
+    """
+    since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
+    release = numbers(version)[:2]
+    return {group_type for group_type, first in since.items() if release >= first}
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a version such as `4.3.1` as numbers."""
+    return tuple(map(int, version.split(".")))
+
+
 def expected(version: str) -> dict[str, LiveGroup]:
     """Return role → group for the groups that `Live` creates on a broker of this version.
 
     A role is the name by which tests refer to a group, such as `classic` or `empty`.
     """
+    # Brokers before 4.2 report no lag of share groups, because they support only DescribeShareGroupOffsets v0.
+    share_lag = 5 if numbers(version) >= (4, 2) else None
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
-    if not version.startswith("3."):
-        groups |= _share_groups() | _streams_groups()
-    return groups
+    groups |= _share_groups(share_lag) | _streams_groups()
+    return {role: group for role, group in groups.items() if group.type in group_types(version)}
 
 
 def _classic_groups() -> dict[str, LiveGroup]:
@@ -150,7 +167,7 @@ def _consumer_groups() -> dict[str, LiveGroup]:
     }
 
 
-def _share_groups() -> dict[str, LiveGroup]:
+def _share_groups(lag: int | None) -> dict[str, LiveGroup]:
     def share(group: str, topic: str, members: int) -> LiveGroup:
         return LiveGroup(
             id=group,
@@ -161,7 +178,7 @@ def _share_groups() -> dict[str, LiveGroup]:
             topics=(topic,),
             committed={(topic, p): 6 for p in range(2)},
             log_end={(topic, p): 15 for p in range(2)},
-            reported_lag={(topic, p): 5 for p in range(2)},
+            reported_lag={(topic, p): lag for p in range(2)},
             client_ids=tuple(f"{group}-{n}" for n in range(1, members + 1)),
         )
 

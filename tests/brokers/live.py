@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
+from tests import jars
 from tests.brokers import kio_client
 from tests.brokers.connect import Worker
-from tests.brokers.groups import ORDERS, LiveGroup, expected
+from tests.brokers.groups import ORDERS, LiveGroup, expected, group_types
 from tests.brokers.members import CLASSIC, KIP_848, Members
 from tests.brokers.process import Java
 from tests.brokers.registry import Registry, join_registries
@@ -26,6 +28,7 @@ class Live:
 
     Attributes:
         cluster: the cluster that the groups are on.
+        types: the group types that the broker supports.
         groups: role → group, as returned by `tests.brokers.groups.expected`.
         registries: the members of the schema registry's group.
         worker: the Connect worker.
@@ -33,11 +36,13 @@ class Live:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.types = group_types(cluster.version)
         self.groups = expected(cluster.version)
         self.worker = Worker(cluster)
         self.registries: list[Registry] = []
         self._members: list[Members] = []
         self._java: Java | None = None
+        self._programs = itertools.count(1)
 
     @property
     def bootstrap(self) -> str:
@@ -49,10 +54,11 @@ class Live:
         """Kafka version of the broker."""
         return self.cluster.version
 
-    @property
-    def newest(self) -> bool:
-        """Whether the broker supports share and streams groups."""
-        return not self.version.startswith("3.")
+    def run_java(self, program: str, *arguments: str) -> Java:
+        """Start a program of `tests/kafka` that joins or creates groups on this broker."""
+        number = next(self._programs)
+        log = self.cluster.folder / f"{program}-{number}.log"
+        return Java(jars.clients_version(self.version), program, [self.bootstrap, *arguments], log)
 
     def __getitem__(self, role: str) -> LiveGroup:
         return self.groups[role]
@@ -95,8 +101,10 @@ class Live:
 
     def _make_topics(self) -> None:
         topics = {"orders": 3, "connect-lines": 1, "retired": 1, "trimmed": 1}
-        if self.newest:
-            topics |= {"jobs": 2, "idle-jobs": 2, "words": 2, "stopped-words": 2}
+        if "share" in self.types:
+            topics |= {"jobs": 2, "idle-jobs": 2}
+        if "streams" in self.types:
+            topics |= {"words": 2, "stopped-words": 2}
         for name, partitions in topics.items():
             self.cluster.create_topic(name, partitions)
         for (topic, partition), end in (ORDERS | {("retired", 0): 10, ("trimmed", 0): 100}).items():
@@ -104,18 +112,21 @@ class Live:
         self.cluster.delete_records("trimmed", 0, before=50)
 
     def _start_java(self) -> tuple[Java, list[str]]:
-        program = "LiveGroups.java" if self.newest else "ConsumerGroups.java"
-        arguments = [self.bootstrap, str(self.worker.properties)]
-        said_when_ready = ["READY share", "READY streams"]
-        if not self.newest:
-            # On Kafka 3.9, the members of KIP-848 groups are Java consumers, because librdkafka supports KIP-848 only
-            # with Kafka 4.0 and later.
+        if self._librdkafka_joins_kip_848:
+            program, arguments = "LiveGroups.java", sorted(self.types & {"share", "streams"})
+            names = arguments
+        else:
             roles = {"consumer": "consumer,consumer=80", "mixed": "consumer,classic=70"}
             roles["consumer-empty"] = "consumer=100=leave"
-            arguments += ["orders", *(f"{self[role].id}={rest}" for role, rest in roles.items())]
-            said_when_ready = [f"READY {self[role].id}" for role in roles]
-        self._java = Java(self.version, program, arguments, self.cluster.folder / "live-groups.log")
-        return self._java, said_when_ready
+            program, names = "ConsumerGroups.java", [self[role].id for role in roles]
+            arguments = ["orders", *(f"{self[role].id}={rest}" for role, rest in roles.items())]
+        self._java = self.run_java(program, str(self.worker.properties), *arguments)
+        return self._java, [f"READY {name}" for name in names]
+
+    @property
+    def _librdkafka_joins_kip_848(self) -> bool:
+        """Whether librdkafka supports the KIP-848 groups of the broker. If it does not, Java consumers join them."""
+        return not self.version.startswith("3.")
 
     def _make_simple_groups(self) -> None:
         for role, group in self.groups.items():
@@ -133,7 +144,7 @@ class Live:
             "empty": (CLASSIC,),
             "empty-lag": (CLASSIC,),
         }
-        if self.newest:
+        if self._librdkafka_joins_kip_848:
             joining |= {"consumer": (KIP_848, KIP_848), "consumer-empty": (KIP_848,), "mixed": (KIP_848, CLASSIC)}
         joined: dict[str, Members] = {}
         for role, configs in joining.items():

@@ -23,7 +23,6 @@ from kgtui.simulator.membership import ConstantMembership
 from tests.brokers import kio_client
 from tests.brokers.fixtures import checked
 from tests.brokers.members import CLASSIC, Members
-from tests.brokers.process import Java
 from tests.contract import simulated_live_groups
 from tests.contract.target_cluster import REAL
 
@@ -130,16 +129,15 @@ def _real_deletable(live: Live) -> dict[str, str]:
     live.cluster.commit("deletable-simple", {("orders", p): COMMITTED for p in range(3)})
     _create_empty_connect_group(live, "deletable-connect")
     deletable |= {"deletable-simple": "classic", "deletable-connect": "classic"}
-    if live.newest:
-        _run(live, "EmptyNewerGroups.java", "deletable-share", "deletable-streams", "orders")
-        deletable |= {"deletable-share": "share", "deletable-streams": "streams"}
+    if newer := {f"deletable-{group_type}": group_type for group_type in sorted(live.types & {"share", "streams"})}:
+        _run(live, "EmptyNewerGroups.java", "orders", *(f"{group}={group_type}" for group, group_type in newer.items()))
+        deletable |= newer
     kio_client.wait_for_states(live.bootstrap, dict.fromkeys(deletable, "Empty"), TIMEOUT)
     return deletable
 
 
 def _run(live: Live, program: str, *arguments: str) -> None:
-    log = live.cluster.folder / f"{program}.log"
-    java = Java(live.version, program, [live.bootstrap, *arguments], log)
+    java = live.run_java(program, *arguments)
     try:
         java.wait_for("READY", TIMEOUT)
     finally:

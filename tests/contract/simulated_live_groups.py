@@ -13,7 +13,7 @@ from kgtui.simulator.groups.share import ShareGroup
 from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
 from kgtui.simulator.membership import ConstantMembership
 from kgtui.simulator.topics import Topic
-from tests.brokers.live import LiveGroup, expected
+from tests.brokers.groups import LiveGroup, expected, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,18 +58,7 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
         version: `2.4` to `4.4`, or a comma-separated list for a cluster of several releases. Such a cluster has the
             groups that its newest release supports.
     """
-    newest = max(tuple(map(int, one.split("."))) for one in version.split(","))
-    roles = expected("4.3.1" if newest >= (4, 1) else "3.9.2")
-    if newest < (3, 8):
-        roles = {role: group for role, group in roles.items() if group.type == "classic"}
-    if newest < (4, 2):
-        roles = {role: group for role, group in roles.items() if group.type != "streams"}
-        # Before 4.2, brokers report no lag of share groups, because they support only DescribeShareGroupOffsets v0.
-        roles |= {
-            role: replace(group, reported_lag=dict.fromkeys(group.reported_lag))  # type: ignore[arg-type]
-            for role, group in roles.items()
-            if group.type == "share"
-        }
+    roles = expected(max(version.split(","), key=numbers))
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Pool
-from tests.brokers.fixtures import checked
+from tests.brokers.fixtures import checked, named, only_full
+from tests.brokers.groups import numbers
 from tests.contract import simulated_live_groups
+from tests.jars import ALL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live, LiveGroup
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
-REAL = {"real 4.3.1": "live_431", "real 3.9.2": "live_392"}
-ON_BROKERS = tuple(pytest.param(name, marks=pytest.mark.broker(fixture)) for name, fixture in REAL.items())
+REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
+"""Fixture parameter → name of the live groups on a real broker of this version."""
+ON_BROKERS = tuple(
+    pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
+    for param, name in REAL.items()
+)
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
 """The newest simulated cluster and the newest real one."""
@@ -59,7 +65,7 @@ async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[T
     """Yield the cluster that a fixture parameter names, and close its admin afterwards."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
-        number = _numbers(live.version)
+        number = numbers(live.version)
         async with KafkaGroupAdmin(Pool([live.bootstrap])) as admin:
             yield TargetCluster(
                 (live.bootstrap,),
@@ -72,20 +78,16 @@ async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[T
             )
         return
     version = param.removeprefix("simulated ")
-    numbers = [_numbers(one) for one in version.split(",")]
+    releases = [numbers(one) for one in version.split(",")]
     async with simulated_live_groups.simulator(version) as cluster:
         seeds = tuple(cluster.bootstrap.split(","))
         async with KafkaGroupAdmin(Pool(seeds)) as admin:
             yield TargetCluster(
                 seeds,
-                min(numbers),
-                max(numbers),
+                min(releases),
+                max(releases),
                 simulated_live_groups.groups_of(version),
                 lambda group: simulated_live_groups.add_empty_group(cluster, group),
                 admin,
                 simulated=True,
             )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))

@@ -12,7 +12,7 @@ from kgtui.protocol.member_data import connect, consumer, schema_registry
 from kgtui.protocol.records import CoordinatorRecord, RecordType, as_json, classic_members, decode, encode
 from tests.brokers import coordinator_records, group_actions, kio_client
 from tests.brokers.cluster import Cluster
-from tests.brokers.coordinator_records import ABORTED, COMMITTED, DELETED, EXPRESSION, TYPES
+from tests.brokers.coordinator_records import ABORTED, COMMITTED, DELETED, EXPRESSION
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.unit.protocol.records import kafka_coordinator
 
@@ -67,7 +67,7 @@ def test_encoding_a_decoded_record_gives_the_original_bytes(written: Written) ->
 def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) -> None:
     values = {record.type for record in written.records if record.value is not None}
     tombstones = {record.type for record in written.records if record.value is None}
-    types = TYPES[written.live.version]
+    types = coordinator_records.types(written.live.version)
     assert values == types
     # Since Kafka 4.1, brokers write records of type CONSUMER_GROUP_PARTITION_METADATA only as tombstones, which delete
     # the records that older brokers wrote.
@@ -136,16 +136,13 @@ def test_the_last_record_of_each_key_of_a_deleted_group_is_a_tombstone(written: 
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record
-    expected = (
-        DELETED.values() if written.live.newest else [DELETED[name] for name in ("classic", "consumer", "simple")]
-    )
-    for group in expected:
+    for group in (DELETED[name] for name in (*sorted(written.live.types), "simple")):
         left = [record for record in newest[group].values() if record.value is not None]
         assert left == [], group
 
 
 def test_the_record_of_a_regular_expression_subscription_is_decoded(written: Written) -> None:
-    if not written.live.newest:
+    if written.live.version.startswith("3."):
         assert not any(r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION for r in written.records)
         return
     found = [r for r in written.of_group("by-expression") if r.type is RecordType.CONSUMER_GROUP_REGULAR_EXPRESSION]

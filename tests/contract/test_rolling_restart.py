@@ -80,9 +80,11 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
         process = subprocess.Popen([sys.executable, "-m", "kgtui", *words], stdout=stream, stderr=subprocess.DEVNULL)
         try:
             yield
-        finally:
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 130
+        finally:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.full

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.simulator import Options, spawn
+from tests.brokers.fixtures import requested_by
 from tests.e2e.terminal import Terminal
 from tests.e2e.ui import Ui
 
@@ -28,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "e2e":
             item.add_marker(pytest.mark.e2e)
-            if not any(name in getattr(item, "fixturenames", ()) for name in ("live_431", "secure_broker")):
+            if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
             # Ids with control characters break a narrow layout more often. The tests of these ids therefore run in a
             # narrow terminal by default, and in a wide terminal only with `tests/run --full`.

@@ -1,4 +1,4 @@
-"""Tests of recordings that `kgtui record` makes of real Kafka 4.3.1 brokers: contents, file permissions, no secrets."""
+"""Tests of recordings that `kgtui record` makes of real Kafka brokers: contents, file permissions, no secrets."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def json_of(*words: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def lake(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
+def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("recorded") / "lake")
-    ran = kgtui("record", path, "--bootstrap-server", live_431.bootstrap, "--interval", "1", "--for", "12")
+    ran = kgtui("record", path, "--bootstrap-server", newest_live.bootstrap, "--interval", "1", "--for", "12")
     assert (ran.returncode, ran.stdout) == (0, "")
     assert "polls with" in ran.stderr
     return path
 
 
-def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(live_431: Live, lake: str) -> None:
-    where = ("--bootstrap-server", live_431.bootstrap)
+def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(newest_live: Live, lake: str) -> None:
+    where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
     live, recorded = (json_of("ls", "--lag", "--members", *of) for of in (where, ("--lake", lake)))
-    ids = {group.id for group in live_431.groups.values()}
+    ids = {group.id for group in newest_live.groups.values()}
     assert ids <= {row["group"] for row in recorded["groups"]}
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
@@ -54,16 +54,16 @@ def test_ls_and_show_print_the_same_for_a_recording_and_for_the_brokers(live_431
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
-def test_kgtui_check_of_a_recording_finds_stopped_groups(live_431: Live, lake: str) -> None:
+def test_kgtui_check_of_a_recording_finds_stopped_groups(newest_live: Live, lake: str) -> None:
     """The groups with lag made no progress during the recording, and their health verdict must therefore be STOP."""
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}
-    assert {group.id for group in live_431.groups.values()} <= groups.keys()
+    assert {group.id for group in newest_live.groups.values()} <= groups.keys()
     assert {row["basis"] for row in groups.values()} == {"observed"}
     assert {name: row["reads"] for name, row in groups.items() if row["reads"] < 2} == {}
     stopped = {name for name, row in groups.items() if row["cause"] == "STOP"}
-    lagging = {group.id for group in live_431.groups.values() if group.lag and group.type in ("classic", "consumer")}
+    lagging = {group.id for group in newest_live.groups.values() if group.lag and group.type in ("classic", "consumer")}
     assert lagging
     assert lagging <= stopped
     assert (ran.returncode, found["check"]["failed"]) == (1, True)

@@ -16,14 +16,20 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 
 /**
- * Creates an Empty share group and an Empty streams group, for tests with Kafka 4.2 and later:
- * {@code EmptyNewerGroups BOOTSTRAP SHARE-GROUP STREAMS-GROUP TOPIC}. Each group reads some records of TOPIC, which must
- * exist. The program prints {@code READY} and exits.
+ * Creates Empty share and streams groups: {@code EmptyNewerGroups BOOTSTRAP TOPIC GROUP=TYPE...}, where TYPE is
+ * {@code share} or {@code streams}. Each group reads some records of TOPIC, which must exist. The program prints
+ * {@code READY} and exits.
  */
 public final class EmptyNewerGroups {
     public static void main(String[] args) throws Exception {
-        share(args[0], args[1], args[3]);
-        streams(args[0], args[2], args[3]);
+        for (int i = 2; i < args.length; i++) {
+            String[] group = args[i].split("=");
+            if (group[1].equals("share")) {
+                share(args[0], group[0], args[1]);
+            } else {
+                streams(args[0], group[0], args[1]);
+            }
+        }
         System.out.println("READY");
         System.out.flush();
         Runtime.getRuntime().halt(0);

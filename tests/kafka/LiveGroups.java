@@ -26,11 +26,12 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.state.Stores;
 
 /**
- * Runs share groups, streams groups and a Connect worker in one JVM, for tests with Kafka 4.2 and later:
- * {@code LiveGroups BOOTSTRAP WORKER.PROPERTIES}. The topics {@code jobs}, {@code idle-jobs}, {@code words} and
- * {@code stopped-words} must exist and be empty, each with {@value #PARTITIONS} partitions. Each group reads
- * {@value #READ} records of each partition; then {@value #LEFT} more records are produced that it does not read. The program
- * prints {@code READY share} and {@code READY streams}, and keeps its members alive until standard input ends.
+ * Runs a Connect worker, and groups of the types that are named on the command line, in one JVM:
+ * {@code LiveGroups BOOTSTRAP WORKER.PROPERTIES [share] [streams]}. Share groups need the topics {@code jobs} and
+ * {@code idle-jobs}, streams groups need {@code words} and {@code stopped-words}. The topics must be empty, each with
+ * {@value #PARTITIONS} partitions. Each group reads {@value #READ} records of each partition; then {@value #LEFT} more
+ * records are produced that it does not read. The program prints {@code READY} and the type when the groups of a type are
+ * ready, and keeps its members alive until standard input ends.
  */
 public final class LiveGroups {
     static final int FIRST_READ = 6;
@@ -52,16 +53,21 @@ public final class LiveGroups {
     public static void main(String[] args) throws Exception {
         new Thread(() -> ConnectDistributed.main(new String[] {args[1]}), "connect").start();
         LiveGroups groups = new LiveGroups(args[0]);
-        start("share", () -> {
-            groups.shareGroup("share-workers", "jobs", 2);
-            groups.shareGroup("share-idle", "idle-jobs", 1).forEach(KafkaShareConsumer::close);
-        });
-        start("streams", () -> {
-            KafkaStreams stopped = groups.streamsGroup("streams-stopped", "stopped-words");
-            groups.streamsGroup("streams-counts", "words");
-            stopped.close(CloseOptions.timeout(Duration.ofSeconds(30))
-                .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
-        });
+        List<String> types = List.of(args).subList(2, args.length);
+        if (types.contains("share")) {
+            start("share", () -> {
+                groups.shareGroup("share-workers", "jobs", 2);
+                groups.shareGroup("share-idle", "idle-jobs", 1).forEach(KafkaShareConsumer::close);
+            });
+        }
+        if (types.contains("streams")) {
+            start("streams", () -> {
+                KafkaStreams stopped = groups.streamsGroup("streams-stopped", "stopped-words");
+                groups.streamsGroup("streams-counts", "words");
+                stopped.close(CloseOptions.timeout(Duration.ofSeconds(30))
+                    .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+            });
+        }
         while (System.in.read() != -1) {
         }
         Runtime.getRuntime().halt(0);

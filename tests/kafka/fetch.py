@@ -1,4 +1,4 @@
-"""Fetch Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch`.
+"""Fetch Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
 Maven resolves the jars if it is installed. Otherwise, the Ivy jar from PySpark's source archive downloads them from
 Ivy's default repositories. Each folder is filled under a temporary name and renamed when it is complete, so that an
@@ -8,6 +8,7 @@ interrupted or concurrent run leaves no partial folder.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -24,9 +25,7 @@ PYSPARK = "pyspark==4.2.0"
 
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
-BROKER_ARTIFACTS = (
-    "kafka_2.13",
-    "kafka-tools",
+CLIENT_ARTIFACTS = (
     "kafka-streams",
     "connect-runtime",
     "connect-json",
@@ -42,8 +41,13 @@ Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the jars for a broker, its tools, a Connect worker and a Streams program of `version`."""
-    kafka = [("org.apache.kafka", artifact, version) for artifact in BROKER_ARTIFACTS]
+    """Return the jars for a broker of `version` and its tools, if `jars.tools_version` says that they are used.
+
+    For the versions of `jars.BROKER_VERSIONS`, also return the jars for a Connect worker and a Streams program.
+    """
+    tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
+    clients = CLIENT_ARTIFACTS if version in jars.BROKER_VERSIONS else ()
+    kafka = [("org.apache.kafka", artifact, version) for artifact in ("kafka_2.13", *tools, *clients)]
     return [*kafka, ("org.slf4j", "slf4j-simple", "1.7.36")]
 
 
@@ -173,12 +177,19 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Fetch missing jars. With the option `--with ivy`, Ivy is used even if Maven is installed."""
+    """Fetch missing jars.
+
+    With the option `--full`, the jars for `tests/run --full` are fetched too. With the option `--with ivy`, Ivy is used
+    even if Maven is installed.
+    """
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
-    chosen = parser.parse_args().resolver
+    parser.add_argument("--full", action="store_true", help="also fetch the jars for tests/run --full")
+    options = parser.parse_args()
+    chosen = options.resolver
     jars.cache().mkdir(parents=True, exist_ok=True)
-    targets = [(jars.cache() / f"kafka-{v}", broker_coordinates(v), True) for v in jars.BROKER_VERSIONS]
+    versions = (*jars.BROKER_VERSIONS, *(jars.FULL_BROKER_VERSIONS if options.full else ()))
+    targets = [(jars.cache() / f"kafka-{version}", broker_coordinates(version), True) for version in versions]
     targets.append((jars.cache() / "kafka-clients", client_coordinates(), False))
     targets.append((jars.cache() / "spark-jars", spark_coordinates(), False))
     if not any(missing(target, coordinates) for target, coordinates, _ in targets):
@@ -192,7 +203,16 @@ def main() -> None:
 def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{' '.join(command[:3])} … failed:\n{(done.stdout + done.stderr)[-3000:]}")
+        raise SystemExit(failure(command, done.stdout + done.stderr))
+
+
+def failure(command: list[str], output: str) -> str:
+    """Return a message about a command that failed: the jars that do not exist, or the end of its output."""
+    # Maven stops at the first jar that it cannot find; Ivy names all of them.
+    absent = re.findall(r"Could not find artifact (\S+)|:: (\S+#\S+;\S+): not found", output)
+    if absent:
+        return f"The jar repository does not have {', '.join(sorted({maven or ivy for maven, ivy in absent}))}."
+    return f"{' '.join(command[:3])} … failed:\n{output[-3000:]}"
 
 
 if __name__ == "__main__":

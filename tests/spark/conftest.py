@@ -12,7 +12,7 @@ import pytest
 from kgtui.pipeline.session import start
 from kgtui.pipeline.spark_lake import SparkLake
 from tests import jars
-from tests.brokers.fixtures import ONE_OF_EACH, requested_by
+from tests.brokers.fixtures import LIVE, requested_by
 from tests.spark import sample_data
 from tests.spark.background_runs import BackgroundRuns
 from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED, connect_url, new_lake
@@ -109,7 +109,7 @@ def start_brokers_early(spark: SparkSession, request: pytest.FixtureRequest) -> 
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
-        for name in sorted(needed.intersection(ONE_OF_EACH["live"])):
+        for name in sorted(needed.intersection(LIVE)):
             brokers.write_coordinator_records(name)
 
 

@@ -22,7 +22,6 @@ from kgtui.pipeline.jobs.streaming import await_end
 from kgtui.pipeline.sources import COLUMNS, TOPIC, kafka_options, stream_topic
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import coordinator_records
-from tests.brokers.coordinator_records import TYPES
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.secure import PASSWORDS
 from tests.spark.record_samples import check_decoded, ignore
@@ -89,19 +88,10 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(INTERNAL_TOPICS_OPTION, "true")
 
 
-def test_spark_reads_the_same_records_as_a_consumer(live_431: Live, lake: SparkLake) -> None:
-    compare_with_consumer(live_431, lake)
-
-
-@pytest.mark.full
-def test_spark_reads_the_same_records_as_a_consumer_from_an_older_broker(live_392: Live, lake: SparkLake) -> None:
-    compare_with_consumer(live_392, lake)
-
-
-def compare_with_consumer(live: Live, lake: SparkLake) -> None:
-    """Assert that Spark reads all records that a consumer reads, as a batch and as a stream, and joins no group."""
-    cluster = live.cluster
-    coordinator_records.write_records(live)
+def test_spark_reads_the_same_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
+    """Spark reads all records that a consumer reads, as a batch and as a stream, and joins no group."""
+    cluster = newest_live.cluster
+    coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
     topic = describe_topic(lake.folder.path, cluster.bootstrap)
     consumed = by_position(read_offsets_topic(cluster))
@@ -111,15 +101,14 @@ def compare_with_consumer(live: Live, lake: SparkLake) -> None:
     # may have read more records than the other.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    # A second run must not read records again. One broker version is enough to test this.
-    if live.newest:
-        run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
+    # A second run must not read records again.
+    run_once(lake, Sources(topic=describe_topic(lake.folder.path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()
     assert batch.items() <= ingested.items()
     assert lake.read(COORDINATOR_RECORDS).count() == len(ingested)
     assert group_ids(cluster) == groups_before
-    assert check_silver_tables(lake, ingested) == TYPES[live.version]
+    assert check_silver_tables(lake, ingested) == coordinator_records.types(newest_live.version)
 
 
 def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,6 +65,45 @@ def test_maven_file_excludes_all_dependencies_if_transitive_is_false() -> None:
     coordinates = fetch.spark_coordinates()
     assert fetch.pom(coordinates, transitive=False).count("<exclusion><groupId>*</groupId>") == len(coordinates)
     assert "<exclusion>" not in fetch.pom(coordinates, transitive=True)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "[ERROR] Could not find artifact org.apache.kafka:kafka-tools:jar:9.9.9 in central (https://…) -> [Help 1]",
+        "[warn] \t:: org.apache.kafka#kafka-tools;9.9.9: not found\n[warn] \t::::",
+    ],
+    ids=["maven", "ivy"],
+)
+def test_error_of_a_resolver_names_the_jar_that_does_not_exist(output: str) -> None:
+    message = fetch.failure(["mvn", "-B"], f"a line\n{output}\nmany other lines")
+    assert re.fullmatch(r"The jar repository does not have org\.apache\.kafka.kafka-tools.*9\.9\.9\.", message), message
+    assert fetch.failure(["mvn", "-B"], "Connection refused") == "mvn -B … failed:\nConnection refused"
+
+
+def test_full_runs_fetch_the_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The normal run fetches two of them. Where Maven Central has no tools, only the broker is fetched."""
+
+    def fetched(*options: str) -> dict[str, set[str]]:
+        targets: dict[str, set[str]] = {}
+
+        def fill(target: Path, coordinates: list[fetch.Coordinate], resolve: object, *, transitive: bool) -> None:
+            targets[target.name] = {artifact for _, artifact, _ in coordinates}
+
+        monkeypatch.setattr(fetch, "fill", fill)
+        monkeypatch.setattr(sys, "argv", ["fetch", "--with", "maven", *options])
+        fetch.main()
+        return {name: found for name, found in targets.items() if name.startswith("kafka-") and name != "kafka-clients"}
+
+    assert fetched().keys() == {"kafka-4.3.1", "kafka-3.9.2"}
+    full = fetched("--full")
+    assert full.keys() == {f"kafka-{version}" for version in ("3.9.2", "4.0.2", "4.1.2", "4.2.0", "4.3.1", "4.4.0")}
+    assert {name for name, found in full.items() if "kafka-tools" not in found} == {"kafka-4.4.0"}
+
+
+def test_error_about_missing_jars_of_a_full_run_names_the_option() -> None:
+    with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
+        jars.classpath("4.4.0")
 
 
 def test_only_the_missing_jar_is_fetched_into_an_existing_folder(cache: Path) -> None:
