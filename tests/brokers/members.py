@@ -45,6 +45,10 @@ class Members:
         self._partitions = len(cluster.admin.list_topics(topic, timeout=10).topics[topic].partitions)
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
+            if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
+                # If a member joins with the new protocol while a classic group rebalances, the coordinator of Kafka 4.2
+                # and 4.3 may fail with a NoSuchElementException, which is fatal for the member.
+                self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))
             self._consumers.append(consumer)

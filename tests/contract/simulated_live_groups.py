@@ -62,10 +62,15 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}
 
 
+def preview_features(release: str) -> dict[str, int] | None:
+    """Return the features to enable in addition to those of a new cluster: share groups are a preview in Kafka 4.1."""
+    return {"share.version": 1} if release == "4.1" else None
+
+
 def simulator(version: str) -> Simulator:
     """Return a cluster of three brokers with the groups of `groups_of`; neither groups nor logs change."""
-    features = {"share.version": 1} if version == "4.1" else None
-    cluster = Simulator(kafka_version=version, scenario="empty", clock=ManualClock(), features=features)
+    clock = ManualClock()
+    cluster = Simulator(kafka_version=version, scenario="empty", clock=clock, features=preview_features(version))
     roles = groups_of(version)
     topics = _topics(roles)
     cluster.state.add_topics(topics.values())

@@ -21,7 +21,7 @@ from kgtui.simulator import ManualClock, Simulator
 from kgtui.simulator.groups.base import ConsumedTopic
 from kgtui.simulator.groups.classic import ClassicGroup
 from kgtui.simulator.membership import ConstantMembership
-from tests.contract.simulated_live_groups import ConstantOffsets, ConstantTopic
+from tests.contract.simulated_live_groups import ConstantOffsets, ConstantTopic, preview_features
 from tests.unit.simulator.raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def real(broker: Cluster) -> Iterator[Cluster]:
 def simulated(version: str) -> Simulator:
     """Return a simulated broker with the same topic and group as `real`."""
     release = ".".join(version.split(".")[:2])
-    cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock())
+    features = preview_features(release)
+    cluster = Simulator(brokers=1, scenario="empty", kafka_version=release, clock=ManualClock(), features=features)
     topic = ConstantTopic(TOPIC, partitions=3)
     cluster.state.add_topics([topic])
     cluster.state.add_groups(
