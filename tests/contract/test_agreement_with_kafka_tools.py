@@ -80,7 +80,15 @@ class Reports:
             printed = self.live.cluster.tool(*words)
             assert printed.status == 0, (words, printed.err)
             assert "Exception" not in printed.out + printed.err, (words, printed)
-            self.tables[words] = rows(printed.out, list(self.listed))
+            found = rows(printed.out, list(self.listed))
+            self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
+
+    def has_wrong_lag(self, topic: str) -> bool:
+        """Return whether Kafka's tool prints a wrong lag for a topic; its rows are not compared.
+
+        The tool of Kafka 4.2 does not read the committed offsets of repartition topics; the tool of 4.3 does.
+        """
+        return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
 
 async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo]:
@@ -173,7 +181,8 @@ def test_kgtui_and_kafkas_tools_report_equal_offsets(reports: Reports) -> None:
         if words.startswith("Streams"):
             # Leave out Empty groups, because Kafka's tool for streams groups prints no offsets for them.
             ids = {group for group in ids if reports.listed[group].state != "Empty"}
-        assert sorted(found) == sorted(key for key in reports.ours.offsets if key[0] in ids), words
+        ours_of_tool = [key for key in reports.ours.offsets if key[0] in ids and not reports.has_wrong_lag(key[1])]
+        assert sorted(found) == sorted(ours_of_tool), words
         for key, row in found.items():
             ours = reports.ours.offsets[key]
             assert row == {title: ours[title] for title in row}, words
