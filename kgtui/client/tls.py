@@ -140,9 +140,9 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, place: str, expected: str, text: str) -> Iterator[None]:
-        """Convert errors while a PEM key is loaded inside the block into a ConfigError that says why; see `_naming`.
+        """Raise a ConfigError with the reason if the `with` block, which loads a PEM key, fails; see `_naming`.
 
-        `text` is the content of the PEM file. It is searched for the reason, and is never shown.
+        `text` is the content of the PEM file. The reason is derived from the text, which is never shown.
         """
         with _naming(place, expected):
             try:

@@ -35,7 +35,7 @@ class TableStatus:
 
     Attributes:
         disk: size of all files in the folder of the table in bytes, including its log and files of older versions.
-        contents: contents of the newest version; None if the table cannot be read.
+        contents: size and days of the newest version; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
 

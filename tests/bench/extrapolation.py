@@ -87,7 +87,7 @@ def figures(layers: list[LayerCost]) -> Iterator[Figure]:
         if layer.stored:
             yield Figure(f"{load}: {layer.name}, written per day", layer.gigabytes_per_day, "GB")
     streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
-    yield Figure(f"{load}: bronze and silver, all cores (busy and spare)", streaming, "cores")
+    yield Figure(f"{load}: cores to provide for bronze and silver, idle time included", streaming, "cores")
     gold = next(layer for layer in layers if layer.name == "gold")
     day = RECORDS_PER_SECOND * DAY * gold.micros / 1e6 / 3_600
     yield Figure(f"{load}: gold, one day computed once", day, "core-hours")

@@ -83,7 +83,7 @@ def record_seven_minutes(lake: Path) -> None:
 
 
 def write_records(folder: Path) -> None:
-    """Write files with records of all types. The groups of these records are not in the recording."""
+    """Write files of `__consumer_offsets` records of all types. `record_seven_minutes` records other groups."""
     for number in range(FILES):
         records: list[Record] = [commit(4, f"g{number}-{n}") for n in range(30)]
         records += [*every_record_type(number, 1)[6 + number :: FILES], (b"\x00\x63?", b"")]

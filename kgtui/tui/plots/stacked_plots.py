@@ -68,7 +68,7 @@ def plot_lines(
         at: time to mark with a vertical line, such as the replayed time. The labels show the values at this time.
         since: time to mark with a vertical line if `at` is None, such as the start of a problem. The labels then show
             the latest values.
-        states: whether to draw the plots of states and changes.
+        states: whether to draw the plot of group states, and the plot that marks when the group changed.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
     # The plots of lag and rates get the lines that other plots do not need. The plot of members and the time axis take
@@ -193,7 +193,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
     )
 
 
-# Functions that draw the plots of states and changes
+# Functions that draw the plot of group states, and the plot that marks when the group changed
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:

@@ -43,7 +43,7 @@ def test_a_classic_group_passes_through_the_states_of_a_rebalance() -> None:
     assert states(group, range(90, 200)) == ["Stable", "PreparingRebalance", "CompletingRebalance", "Stable"]
 
 
-def test_only_a_stable_classic_group_has_member_data() -> None:
+def test_describe_groups_returns_member_metadata_only_of_stable_classic_groups() -> None:
     group = ClassicGroup("g", GROWING, [ConsumedTopic(TOPIC)], member_data=ConsumerMemberData("range"))
     stable, moving = described(group, 150), described(group, 101)
     assert stable["ProtocolData"] == "range"
