@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PROGRAM = str(Path(sys.executable).with_name("kgtui"))
 """The installed program, as its users start it."""
 
-TIMEOUT = 15.0
+TIMEOUT = 60.0
 """Maximum time to wait for a text on the screen, in seconds. It is long, because other tests keep the machine busy."""
 
 _PAUSE = 0.03

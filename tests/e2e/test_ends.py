@@ -77,7 +77,7 @@ def test_program_exits_when_its_terminal_is_closed(tmp_path: Path, cluster: Simu
             os.write(parent, typed)
             time.sleep(1.0)
         os.close(parent)
-        assert program.wait(20) == 128 + signal.SIGHUP
+        assert program.wait(60) == 128 + signal.SIGHUP
     finally:
         program.kill()
         program.wait()

@@ -7,6 +7,8 @@ import re
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING
 
+from textual.command import CommandList
+
 from kgtui.config import StateFolder
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
@@ -98,6 +100,15 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60
     async with asyncio.timeout(seconds):
         while not true():
             await pilot.pause()
+
+
+async def search_palette(pilot: Pilot[Any], text: str) -> None:
+    """Open the command palette, type a text, and wait until the first command in its list contains the text."""
+    await pilot.press("ctrl+p", *text)
+    commands = pilot.app.screen.query_one(CommandList)
+    await until(
+        pilot, lambda: commands.highlighted == 0 and text in str(commands.get_option_at_index(0).prompt).lower()
+    )
 
 
 def rows(app: KgtuiApp) -> list[str]:

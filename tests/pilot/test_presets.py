@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, settled
+from tests.pilot.app_driver import app_on, main_screen, sample_snapshot, screen_text, search_palette, settled, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,7 @@ async def test_choosing_a_preset_in_the_command_palette_applies_its_filter(tmp_p
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
-        await pilot.press("ctrl+p", *"filter: behind")
-        await pilot.pause(0.3)
+        await search_palette(pilot, "filter: behind")
         await pilot.press("enter")
         await settled(pilot)
         assert main_screen(app).filter_bar.active_filter == "lag:1k+"
@@ -45,7 +44,7 @@ async def test_text_typed_in_the_filter_bar_is_completed_to_a_preset(tmp_path: P
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"fault")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: "fault:yes" in screen_text(app).splitlines()[1])
         await pilot.press("right", "enter")
         await settled(pilot)
         assert main_screen(app).filter_bar.active_filter == "fault:yes"

@@ -46,7 +46,7 @@ async def select_group(pilot: Pilot[int], app: KgtuiApp, group: str) -> None:
 
 async def wait_for_dialog_text(pilot: Pilot[int], words: str) -> None:
     """Wait until the message of the export dialog contains `words`."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while words not in str(pilot.app.screen.query_one("#message", Static).content):
             await pilot.pause()
 

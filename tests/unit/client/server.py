@@ -223,7 +223,7 @@ class FakeCluster:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until `condition` is true. The condition is evaluated after each request."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not condition():
                 self._news.clear()
                 await self._news.wait()

@@ -93,7 +93,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
     """List the groups of a broker; repeat this until a call succeeds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):
                 await pool.call(node, LIST_GROUPS, {}, timeout=5, lane=lane)

@@ -215,7 +215,7 @@ async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypat
         assert session.monitor is not None
         listed = asyncio.Event()
         session.monitor.subscribe(lambda snapshot: listed.set() if snapshot.groups else None)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await listed.wait()
         sessions_opened.append(session)
         return 7
