@@ -219,7 +219,7 @@ class _Deletion:
 
         If the response is lost or lacks a group, the group may have been deleted, so the outcome is uncertain.
         """
-        lost = Fault("NO_ANSWER", "the response lacks this group")
+        lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
             outcomes = await self.admin.delete_groups(groups, timeout=self.timeout)
         except KgtuiError as error:

@@ -122,7 +122,7 @@ class Login:
         if challenge:
             # A broker that refuses the token responds with the reason and without an error code, and waits.
             yield _ABORT
-            raise ConnectError("the broker did not end a login that it refused")
+            raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
     def _check_offer(self, offer: Mapping[str, Any], mechanism: str, address: Address) -> None:
         code = offer["ErrorCode"]
@@ -241,7 +241,7 @@ class LoginSession:
 
     def _fail(self, error: Exception) -> None:
         reason = str(error) if isinstance(error, KgtuiError) else f"{self._address} closed the connection"
-        self.failure = f"the login could not be repeated: {reason}"
+        self.failure = f"re-authentication failed: {reason}"
         self._raw.close()
 
 

@@ -101,7 +101,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     except ConnectError as error:
         raise _FailedError("API versions", str(error)) from error
     connection.close()
-    yield "API versions", "the broker answers as a Kafka broker does"
+    yield "API versions", "the broker reported which versions of Kafka's APIs it supports"
 
 
 async def _try(step: str, work: Awaitable[T], transport: Transport, address: Address, deadline: float) -> T:

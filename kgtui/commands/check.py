@@ -53,7 +53,7 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
 OK? means OK, but the watch was too short to rule out a worse verdict; the line of the group says what is missing.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, the command does not wait. It judges the part of the recording of length --for that ends at --at.
+With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read or may be hidden because
 of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached. --timeout limits the first
@@ -69,9 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_lake_options(parser)
     add_selection_options(parser)
     parser.add_argument("--for", dest="seconds", metavar="TIME", help=f"how long to watch ({_DURATION})")
-    parser.add_argument("--interval", metavar="TIME", help=f"time between two reads ({policy.CHECK_INTERVAL:g}s)")
     parser.add_argument(
-        "--fail-on", choices=tuple(FAIL_ON), default="error", help="fail if a verdict is this or worse (error)"
+        "--interval", metavar="TIME", help=f"time between two reads of a group ({policy.CHECK_INTERVAL:g}s)"
+    )
+    parser.add_argument(
+        "--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 if a verdict is this or worse (error)"
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, *check_results.WRITERS)

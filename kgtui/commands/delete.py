@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--irreversible",
         action="store_true",
-        help="with --yes: allow groups with offsets on deleted topics, which no backup can restore",
+        help="with --yes: also delete groups with offsets of deleted topics; no backup can restore such offsets",
     )
     add_format_option(parser, "table", "json")
 
@@ -112,8 +112,8 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
             raise RefusedError("--yes needs --expect N, the number of groups that match; nothing was deleted")
         if deletion.irreversible and not args.irreversible:
             raise RefusedError(
-                "some groups have offsets on deleted topics, which no backup can restore; "
-                "add --irreversible to delete them anyway; nothing was deleted"
+                "some groups have offsets of deleted topics, and no backup can restore such offsets; "
+                "add --irreversible to delete these groups anyway; nothing was deleted"
             )
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -236,7 +236,7 @@ class RecordedWatch(_Watch):
         from kgtui.model.health.wording import duration
 
         if self.seconds < seconds - self.interval:
-            yield f"of the {duration(seconds)} before this time, only {duration(self.seconds)} were recorded"
+            yield f"only {duration(self.seconds)} of the {duration(seconds)} before this time were recorded"
         for poll in self.polls[1:]:
             if poll.gap:
                 yield f"the recording has a gap: {poll.gap}"

@@ -134,5 +134,5 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        advice = "; the term empty: needs the terminal UI, and verdict: and timelag: need kgtui check"
+        advice = "; use the term empty: only in the terminal UI, and verdict: and timelag: only in kgtui check"
         notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for subcommand in (once, watch):
         add_cluster_options(subcommand, again=True)
         _add_options(subcommand)
-    watch.add_argument("--every", default="10s", metavar="TIME", help="time between two batches (10s)")
+    watch.add_argument("--every", default="10s", metavar="TIME", help="how often to read new records and polls (10s)")
     pipeline_demo.configure(demo)
 
 
@@ -53,7 +53,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="skip records before this time, such as 30d for 30 days ago, when the topic is read for the first time",
+        help="when the topic is read for the first time, skip records before this time, such as 30d for 30 days ago",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--master", metavar="URL", help="Spark master to run on (local[*])")

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     interval, flush, keep = f"{defaults.interval:g}s", f"{defaults.flush:g}s", f"{defaults.keep_days}d"
     parser.add_argument("lake", metavar="LAKE", help="folder to record into; it is created if it does not exist")
     parser.add_argument(
-        "--interval", default=interval, metavar="TIME", help=f"time between two reads of every group ({interval})"
+        "--interval", default=interval, metavar="TIME", help=f"time between two polls of the cluster ({interval})"
     )
     parser.add_argument(
         "--flush", default=flush, metavar="TIME", help=f"maximum time between two writes to the lake ({flush})"

@@ -29,7 +29,7 @@ class Properties(dict[str, str]):
 
 _PEM_ADVICE = (
     "this looks like a PEM file. Give a file of Java client properties, and name the PEM file in it with "
-    "ssl.keystore.location or ssl.truststore.location. A key or certificate as a value must be one line"
+    "ssl.keystore.location or ssl.truststore.location. A key or certificate in a property must be on one line"
 )
 
 _PROPERTY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | [a-z]{1,30}", re.VERBOSE)

@@ -55,6 +55,6 @@ class AccessRecorder:
             content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic}
             await asyncio.to_thread(write_json, self._folder.path / _FILE, content)
         except (KgtuiError, OSError):
-            _log.exception("cannot read or store the permissions of the recorder")
+            _log.exception("cannot read the permissions of the recorder's user, or cannot store them in the lake")
         else:
             self._stored = True

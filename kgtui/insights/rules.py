@@ -123,7 +123,8 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
                 (group,),
                 _loss(row, lost),
                 None,
-                "make it read faster, and raise retention.ms or retention.bytes of the topic until it has caught up",
+                "make the group read faster, and raise retention.ms or retention.bytes of the topic until it "
+                "has caught up",
                 _evidence(Kind.AT_RISK, columns, parts or [row]),
                 ("kgtui", "show", group),
                 weight=1e12 + lost if lost else 1e9 / (1.0 + (row["loss_seconds"] or 0.0)),

@@ -12,7 +12,7 @@ from kgtui.lake.schemas.definition import PARTITION, Column, table
 _RECORD = (
     Column(PARTITION, "date", "UTC day of the timestamp of the record", nullable=False),
     Column("record_partition", "int", "partition of __consumer_offsets", nullable=False),
-    Column("record_offset", "long", "offset of the record in record_partition", nullable=False),
+    Column("record_offset", "long", "offset of the record in the partition `record_partition`", nullable=False),
     Column("record_time", "timestamp", "time at which the coordinator wrote the record", nullable=False),
 )
 _GROUP = Column("group", "string", "group id", nullable=False)
@@ -127,13 +127,13 @@ REBALANCES = table(
     Column(
         "record_partition",
         "int",
-        "partition of __consumer_offsets that has the record with which the epoch or generation began",
+        "partition of __consumer_offsets with the record that began the epoch or generation",
         nullable=False,
     ),
     Column(
         "record_offset",
         "long",
-        "offset of the record with which the epoch or generation began, in record_partition",
+        "offset of the record that began the epoch or generation, in the partition `record_partition`",
         nullable=False,
     ),
     _GROUP,

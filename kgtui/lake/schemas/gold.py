@@ -35,7 +35,7 @@ def _covered(about: str, *, nullable: bool = False) -> tuple[Column, ...]:
 LAG = table(
     "gold",
     "lag",
-    "lag and offset of a group in one partition, or its total lag, at the last poll of a minute",
+    "lag and offset of a group in one partition, or total lag of a group, at the last poll of a minute",
     ("group", "topic", "partition", "minute"),
     _DAY,
     _GROUP,
@@ -89,7 +89,7 @@ LAG = table(
         "what the group has in the partition: `commit` (a committed offset), `share` (a share-partition start offset) "
         "or `owned` (only an owner); null in rows about the whole group",
     ),
-    Column("error", "int", "Kafka error code because of which the lag is unknown; null if there is no such error"),
+    Column("error", "int", "Kafka code of the error that made the lag unknown; null if there was no such error"),
     Column(
         "partitions",
         "int",
@@ -116,7 +116,7 @@ LAG = table(
 HEALTH = table(
     "gold",
     "health",
-    "status, by Burrow's rules, of a group, or of a partition that is not OK, at the end of a time window",
+    "status of a group, or of a partition that is not OK, by Burrow's rules at the end of a time window",
     ("group", "topic", "partition", "window_start"),
     _DAY,
     _GROUP,
@@ -125,7 +125,7 @@ HEALTH = table(
     Column(
         "window_start",
         "timestamp",
-        "start of the time window; the status was computed for the last poll of the window, `covered_to`",
+        "start of the time window; the status was computed for the last poll of the window, at `covered_to`",
         nullable=False,
     ),
     Column(
@@ -147,8 +147,8 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "end of the first window in the unbroken series of windows, up to this window, whose status is not OK; null if "
-        "the status is OK",
+        "time since which the status has not been OK: the last poll of the first window in the unbroken series of "
+        "windows without OK that ends with this window; null if the status is OK",
     ),
     Column(
         "lag",
@@ -164,8 +164,8 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, number of its latest commits that are known (see `basis`), divided by the number that the "
-        "rules need, at most 1; for a group, fraction of its partitions for which this is 1",
+        "for a partition, how complete its commits are: number of known latest commits (see `basis`), divided by the "
+        "number that the rules need, at most 1; for a group, fraction of its partitions with the value 1",
     ),
     Column(
         "commits",
@@ -235,13 +235,14 @@ CHURN = table(
     Column(
         "per_hour",
         "double",
-        "larger of two numbers: recorded rebalances per hour that the recording covers, and rebalances decoded from "
-        "records in this hour",
+        "rebalances per hour; the larger of two numbers: recorded rebalances divided by the recorded part of the hour, "
+        "and rebalances decoded from records of __consumer_offsets in this hour",
     ),
     Column(
         "flapping",
         "boolean",
-        "whether `rebalances` and `per_hour` both reach the limits for flapping groups",
+        "whether the group is flapping, that is, rebalances again and again: `rebalances` and `per_hour` both reach "
+        "the limits for this",
         nullable=False,
     ),
     *_covered("polls in this hour; null if the hour was not recorded", nullable=True),
@@ -281,7 +282,7 @@ CLEANUP = table(
     Column(
         "expires_at",
         "timestamp",
-        "latest time at which brokers delete the offsets of the group; null if they may never expire",
+        "latest possible time at which brokers delete the offsets of the group; null if they may never expire",
     ),
     *_covered("the data about the group"),
 )
@@ -299,7 +300,7 @@ FORECAST = table(
     Column(
         "hour",
         "timestamp",
-        "start of the hour; the forecast was made from data up to the last minute of the hour, `covered_to`",
+        "start of the hour; the forecast was made from data up to the last minute of the hour, at `covered_to`",
         nullable=False,
     ),
     Column("lag", "long", "lag in records at the last minute of the hour"),
@@ -367,12 +368,14 @@ def _deviation(name: str) -> tuple[Column, ...]:
         Column(
             f"{name}_normal",
             "double",
-            f"median of {name} over the compared earlier hours, in {unit}; null if there are too few hours",
+            f"median of {name} in the earlier hours that are compared with this hour, in {unit}; null if there are too "
+            "few of them",
         ),
         Column(
             f"{name}_spread",
             "double",
-            f"median absolute deviation of {name} in the compared earlier hours, in {unit}; null if there are too few",
+            f"median absolute deviation of {name} in the earlier hours that are compared with this hour, in {unit}; "
+            "null if there are too few of them",
         ),
         Column(
             f"{name}_deviation",
@@ -395,10 +398,10 @@ BASELINE = table(
     Column(
         "basis",
         "string",
-        "compared earlier hours: `hour of week` (same hour in earlier weeks) or, if there are too few weeks, `hour of "
-        "day` (same hour on earlier days); null if there are too few days",
+        "which earlier hours are compared with this hour: `hour of week` (same hour in earlier weeks) or, if there are "
+        "too few weeks, `hour of day` (same hour on earlier days); null if there are too few days",
     ),
-    Column("hours", "int", "number of compared earlier hours", nullable=False),
+    Column("hours", "int", "number of earlier hours that are compared with this hour", nullable=False),
     *_covered("the minutes of this hour"),
 )
 

@@ -23,7 +23,8 @@ _ALWAYS = (
     Column(
         "keyframe",
         "long",
-        "time of the newest poll up to `poll` that wrote the complete state, in milliseconds since the epoch",
+        "time of the newest poll, at or before `poll`, that wrote the complete state of the cluster, in milliseconds "
+        "since the epoch",
         nullable=False,
     ),
     Column("poll", "long", "time of the poll in milliseconds since the epoch", nullable=False),
@@ -72,7 +73,8 @@ GROUPS = _table(
     Column(
         "described_at",
         "long",
-        "time at which this description was first read, in milliseconds since the epoch; null if never described",
+        "time at which this description was first read, in milliseconds since the epoch; null if the group was never "
+        "described",
     ),
     Column("assignor", "string", "name of the assignor, or protocol name of a classic group"),
     Column("group_epoch", "int", "group epoch (KIP-848, KIP-932, KIP-1071); null for classic groups"),
@@ -81,7 +83,8 @@ GROUPS = _table(
     Column(
         "description",
         "string",
-        "JSON object with the values of the description that have no column of their own; null if never described",
+        "JSON object with the values of the description that have no column of their own; null if the group was never "
+        "described",
     ),
 )
 

@@ -139,8 +139,8 @@ TOPICS: MemberField = Field(
 )  # fmt: skip
 REGEX: MemberField = Field("regex", "PATTERN", "string", "ConsumerGroupDescribe (RE2)", lambda member: member.regex)
 SUBSCRIPTION: MemberField = Field(
-    "subscription", "SUBSCRIBED", "string", "the pattern if there is one, else the topics", _subscription_text,
-    missing=Missing.UNKNOWN,
+    "subscription", "SUBSCRIBED", "string", "the subscribed pattern if there is one, else the subscribed topics",
+    _subscription_text, missing=Missing.UNKNOWN,
 )  # fmt: skip
 ASSIGNMENT: MemberField = Field(
     "assignment", "ASSIGNMENT", "object", f"{_DESCRIBE}; of a classic group only while it is Stable",

@@ -53,11 +53,11 @@ LAG: PartitionField = Field(
     lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEAD: PartitionField = Field(
-    "lead", "LEAD", "long", "position − log start offset: how far the group is from losing records",
+    "lead", "LEAD", "long", "committed or start offset − log start offset: how far the group is from losing records",
     lambda row: row.lag.lead, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LOST: PartitionField = Field(
-    "lost", "LOST", "long", "log start offset − position: records that expired before they were read",
+    "lost", "LOST", "long", "log start offset − committed or start offset: records that expired before they were read",
     lambda row: row.lag.lost, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEADER_EPOCH: PartitionField = Field("leader_epoch", "EPOCH", "int", _POSITION, lambda row: row.lag.leader_epoch)

@@ -359,8 +359,10 @@ class HelpRow(NamedTuple):
 HELP: tuple[HelpRow, ...] = (
     HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
     HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
-    HelpRow("not:TERM", "The term is false. !TERM means the same but may need quotes in a shell.", "not:type:share"),
-    HelpRow("a,b", "One of several values, in any term.", "state:Empty,Dead"),
+    HelpRow(
+        "not:TERM", "The term does not match. !TERM means the same but may need quotes in a shell.", "not:type:share"
+    ),
+    HelpRow("a,b", "Any of the values, separated by commas. Every term can have several values.", "state:Empty,Dead"),
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
         f"{SORT}:",
@@ -378,7 +380,7 @@ HELP: tuple[HelpRow, ...] = (
 
 NOTES: tuple[str, ...] = (
     "Several terms are joined by AND. A word that contains a colon must be quoted or escaped.",
-    "If a value of a group is not known, no term about it finds the group, not even with not:; use unknown instead.",
+    "A group whose value is not known matches neither a term nor the term after not:. Use unknown, as in lag:unknown.",
 )
 
 

@@ -143,7 +143,7 @@ async def test_the_connection_is_closed_with_a_reason_if_a_repeated_login_is_ref
     session = await start(raw)
     later = time.monotonic() + 2
     set_clock(monkeypatch, later)
-    with pytest.raises(DisconnectedError, match="the login could not be repeated: broker:9092 refused the token"):
+    with pytest.raises(DisconnectedError, match="re-authentication failed: broker:9092 refused the token"):
         await session.ready()
     assert raw.closed
 

@@ -153,7 +153,7 @@ def test_json_of_check_has_the_end_and_length_of_the_recorded_period(check: Call
 
 def test_check_reports_that_the_recording_covers_only_a_part_of_the_period(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
-    assert (ran.code, ran.err) == (0, "kgtui: of the 1 h before this time, only 5 min were recorded\n")
+    assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
 
 
 def test_check_predicts_expiry_of_records_from_the_recorded_retention_time(

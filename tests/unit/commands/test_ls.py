@@ -300,14 +300,14 @@ def test_ls_says_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
-    assert "the term empty: needs the terminal UI" in ran.err
+    assert "use the term empty: only in the terminal UI" in ran.err
 
 
 def test_ls_says_that_the_filter_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err
-    assert "verdict: and timelag: need kgtui check" in ran.err
+    assert "verdict: and timelag: only in kgtui check" in ran.err
 
 
 def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
