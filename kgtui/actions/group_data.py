@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import CONFIGS, OFFSETS, Logs, read_groups
+from kgtui.admin.groups_read import CONFIGS, OFFSETS
+from kgtui.admin.reading import Logs, read_groups
 from kgtui.model.error_numbers import TOPIC_GONE
 from kgtui.model.group import listing_of
 from kgtui.model.offsets import reason_of

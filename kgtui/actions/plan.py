@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.admin.base import DEFAULT_TIMEOUT
+from kgtui.admin.reading import access_of
+from kgtui.model.access import NONE_VISIBLE
 from kgtui.model.answer import Fault, why_missing
+from kgtui.model.group import listing_of
 from kgtui.model.group_types import GROUP_TYPES, kind_of
 from kgtui.model.guard import why_not_delete, why_not_described
-from kgtui.model.offsets import lags
-from kgtui.model.offsets import total as lag_total
+from kgtui.model.offsets import lag_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,10 +24,6 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import LagTotal
-
-_OPERATIONS_BEFORE_CONFIGS = frozenset({"READ", "DELETE", "DESCRIBE"})
-_EVERY_OPERATION = _OPERATIONS_BEFORE_CONFIGS | {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
-_MAYBE_BEFORE_CONFIGS = frozenset(f"DescribeGroups v{version}" for version in range(6)) | {"ConsumerGroupDescribe v0"}
 
 
 class Undo(StrEnum):
@@ -48,6 +47,7 @@ class DeletionLoss:
             No RPC reports this time.
         undo: how much of the deletion can be undone.
         not_restored: texts that name what the backup cannot restore; empty if it restores everything.
+        hidden: whether the group may have further offsets, in topics that the user may not describe.
     """
 
     topics: int
@@ -57,6 +57,7 @@ class DeletionLoss:
     last_commit: float | None
     undo: Undo
     not_restored: tuple[str, ...] = ()
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +143,25 @@ async def plan(
         elif (reason := why_not_delete(group, description)) is not None:
             refused[group] = Refused(group, reason, description.type)
     empty = [answer.rows[group] for group in ids if group not in refused]
-    data = await read_group_data(admin, empty, timeout=timeout)
+    data, access = await asyncio.gather(
+        read_group_data(admin, empty, timeout=timeout), access_of(admin, timeout=timeout)
+    )
     commit_times = last_commits or {}
-    lines = [refused.get(group) or _line(answer.rows[group], data[group], commit_times.get(group)) for group in ids]
+    lines = [
+        refused.get(group)
+        or _line(answer.rows[group], data[group], commit_times.get(group), hides_topics=access.hides_topics)
+        for group in ids
+    ]
     return Plan(tuple(lines), time.time())
 
 
-def _line(description: GroupDescription, data: GroupData | Fault, last_commit: float | None) -> Allowed | Refused:
+def _line(
+    description: GroupDescription, data: GroupData | Fault, last_commit: float | None, *, hides_topics: bool
+) -> Allowed | Refused:
     reason = why_no_backup(data)
     if reason is not None or isinstance(data, Fault):
         return Refused(description.group, reason or "", description.type)
-    return Allowed(description, loss_of(data, last_commit))
+    return Allowed(description, loss_of(data, last_commit, hides_topics=hides_topics))
 
 
 def why_no_backup(data: GroupData | Fault) -> str | None:
@@ -164,40 +173,33 @@ def why_no_backup(data: GroupData | Fault) -> str | None:
     return f"a backup is not possible: the offsets cannot be read: {data.message or data.name}"
 
 
-def loss_of(data: GroupData, last_commit: float | None = None) -> DeletionLoss:
-    """Return what is lost if a group is deleted, and how much of the loss the backup can restore."""
+def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: bool = False) -> DeletionLoss:
+    """Return what is lost if a group is deleted, and how much of the loss the backup can restore.
+
+    Args:
+        hides_topics: whether brokers may have left out topics, because the user may describe only some topics.
+    """
     positions = data.positions
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
-    unread = lag_total(lags(data.offsets))
+    unread = lag_of_group(data.offsets)
+    hidden = hides_topics and listing_of(data.description).has_offsets
     gone = sorted(data.gone_topics & {row.topic for row in positions})
-    gaps = _gaps(data, gone)
+    gaps = _gaps(data, gone, hidden=hidden)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
     return DeletionLoss(
-        len({row.topic for row in positions}), len(positions), total, unread, last_commit, undo, tuple(gaps)
-    )
+        len({row.topic for row in positions}), len(positions), total, replace(unread, hidden=hidden), last_commit, undo,
+        tuple(gaps), hidden,
+    )  # fmt: skip
 
 
-def _gaps(data: GroupData, gone: list[str]) -> list[str]:
-    gaps = ["offsets in topics that you may not describe, if there are any"] if _may_hide(data.description) else []
+def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
+    gaps = ["offsets in topics that you may not describe, if there are any"] if hidden else []
     if not data.positions:
         return gaps
     if gone:
         gaps.insert(0, f"offsets of deleted topics ({len(gone):,})")
     group_type = GROUP_TYPES.get(data.description.type)
     return [*gaps, *group_type.not_restorable] if group_type else gaps
-
-
-def _may_hide(description: GroupDescription) -> bool:
-    """Return whether the broker may have left out offsets, because OffsetFetch omits topics that the user cannot see.
-
-    A user who is authorized for every operation on the group is assumed to see all topics. Brokers before Kafka 3.8 do
-    not have DESCRIBE_CONFIGS and ALTER_CONFIGS for groups, so READ, DELETE and DESCRIBE are sufficient there.
-    """
-    operations = description.operations
-    if operations is None or operations >= _EVERY_OPERATION or "ALL" in operations:
-        return False
-    old = description.source in _MAYBE_BEFORE_CONFIGS and operations >= _OPERATIONS_BEFORE_CONFIGS
-    return not old
 
 
 def type_text(description: GroupDescription) -> str:
@@ -209,13 +211,17 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return a text about the loss: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`."""
+    """Return a text about the loss: `offsets of 12 partitions in 3 topics, 1,284 unread records`, or `no offsets`.
+
+    If the user may describe only some topics, the text says that the numbers may be larger.
+    """
     if not loss.partitions:
-        return "no offsets"
-    offsets = f"offsets of {_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
+        return NONE_VISIBLE if loss.hidden else "no offsets"
+    more = "at least " if loss.hidden else ""
+    offsets = f"offsets of {more}{_count(loss.partitions, 'partition')} in {_count(loss.topics, 'topic')}"
     if loss.unread.lag is None:
         return offsets
-    at_least = "at least " if loss.unread.unknown else ""
+    at_least = "at least " if loss.unread.lower_bound else ""
     return f"{offsets}, {at_least}{_count(loss.unread.lag, 'unread record')}"
 
 

@@ -9,6 +9,7 @@ imported on first use, so that a program that needs only the interface does not 
 |---|---|
 | `base` | the interface `GroupAdmin` |
 | `reading` | the group reader: reads descriptions, offsets, log bounds and configs with few requests |
+| `groups_read` | the results of the group reader |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
 | `listing` | ListGroups, once or repeatedly |
 | `describing` | the describe RPC of each group type |

@@ -8,35 +8,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from kgtui.admin.deadline import Deadline
+from kgtui.admin.groups_read import CONFIGS, DESCRIBE, LOGS, OFFSETS, GroupsRead
 from kgtui.errors import KgtuiError, UnreachableError
-from kgtui.model.answer import Answer, Fault, fault_of, why_missing
-from kgtui.model.error_numbers import FORBIDDEN
+from kgtui.model.access import Access
+from kgtui.model.answer import Answer, Fault, fault_of
 from kgtui.model.group_types import SHARE_OFFSET_TYPES
-from kgtui.model.members import partitions_read
-from kgtui.model.offsets import GroupOffsets, summed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.model.group import GroupConfig, GroupDescription, Listing
-    from kgtui.model.offsets import CommittedOffset, LagTotal, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.group import GroupDescription, Listing
+    from kgtui.model.offsets import TopicPartition
 
 T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
 """Names of the faults which mean that a coordinator did not answer at all."""
-
-DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The steps of a read. In a recording, each fault is stored with the name of the step in which it occurred."""
 
 
 class Logs(Enum):
@@ -44,126 +37,22 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset. They are enough to compute the total lag, because
-    brokers compute the lag of share groups themselves."""
+    """Log ends of the partitions with a committed offset, and those of `GroupsRead.permission_checks`.
+
+    They are enough to compute the total lag, because brokers compute the lag of share groups themselves.
+    """
     ENDS = "ends"
     """Log ends of every partition that has an offset or is owned by a member."""
     BOUNDS = "bounds"
     """Log starts and log ends of the same partitions as `ENDS`; takes twice as many requests."""
 
 
-@dataclass(slots=True, eq=False)
-class GroupsRead:
-    """The results of a read. If a group could not be read, it is missing, and `faults` contains the reason.
-
-    Rows are stored as the brokers sent them, because creating objects is slow. `offsets_of` creates the objects of one
-    group. `lag_of` creates no object per partition, so that it sums the lags of 10,000 groups with 100,000 partitions
-    in a tenth of a second.
-
-    Attributes:
-        committed, share: group id → its committed offsets, or its share-partition start offsets.
-        bounds: the log bounds of the partitions of all groups together.
-        faults: `(step, fault)` in the order in which the steps ended; `fault.group` is None where a fault concerns a
-            broker or the whole cluster.
-    """
-
-    descriptions: dict[str, GroupDescription] = field(default_factory=dict)
-    committed: dict[str, tuple[CommittedOffset, ...]] = field(default_factory=dict)
-    share: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
-    configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
-    bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
-    faults: list[tuple[str, Fault]] = field(default_factory=list)
-    _owned_of: dict[str, Collection[TopicPartition]] = field(default_factory=dict)
-
-    def group_faults(self, *steps: str) -> dict[str, Fault]:
-        """Return the first fault of each group, by group id.
-
-        Args:
-            steps: the steps to consider, such as `DESCRIBE`; all of them by default.
-        """
-        found: dict[str, Fault] = {}
-        for step, fault in self.faults:
-            if fault.group is not None and (not steps or step in steps):
-                found.setdefault(fault.group, fault)
-        return found
-
-    def why_missing(self, group: str, step: str) -> Fault:
-        """Return the fault that explains why the result of a step is missing for a group."""
-        return why_missing((fault for at, fault in self.faults if at == step), group)
-
-    @property
-    def general_faults(self) -> tuple[Fault, ...]:
-        """The faults that do not belong to one group, for example faults of a broker."""
-        return tuple(fault for _, fault in self.faults if fault.group is None)
-
-    def offsets_of(self, group: str) -> GroupOffsets | None:
-        """Return the offsets of a group with the log bounds of the partitions, or None if no offsets were read.
-
-        The log bounds include partitions without a committed offset that a member owns. Of these, partitions of topics
-        that the user may not describe are included with their error, because the broker leaves out their offsets.
-        """
-        share = self.share.get(group)
-        if share is not None:
-            return GroupOffsets((), share, self._bounds((row.topic, row.partition) for row in share))
-        committed = self.committed.get(group)
-        if committed is None:
-            return None
-        bounds = self._bounds((row.topic, row.partition) for row in committed)
-        for tp in self._owned(group):
-            found = self.bounds.get(tp)
-            if found is not None and (not found.error or found.error in FORBIDDEN):
-                bounds[tp] = found
-        return GroupOffsets(committed, (), bounds)
-
-    def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return the offsets of every group whose offsets were read, by group id; see `offsets_of`."""
-        groups = (*self.committed, *self.share)
-        return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
-
-    def lag_of(self, group: str) -> LagTotal:
-        """Sum the lag of all partitions of a group. This requires that log ends were read (any `Logs` but `NONE`)."""
-        return summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
-
-    def topics_of(self, group: str) -> Iterable[str] | None:
-        """Return the topics in which a group has offsets, or None if its offsets were not read.
-
-        A topic is repeated for each of its partitions.
-        """
-        rows = self.share.get(group, self.committed.get(group))
-        return None if rows is None else (row.topic for row in rows)
-
-    def partitions(self) -> set[TopicPartition]:
-        """Return every partition in which a group has an offset, and every partition that a described member owns."""
-        rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
-        rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
-        return rows.union(*(self._owned(group) for group in self.committed))
-
-    def _owned(self, group: str) -> Collection[TopicPartition]:
-        owned = self._owned_of.get(group)
-        if owned is None:
-            row = self.descriptions.get(group)
-            owned = self._owned_of[group] = () if row is None else partitions_read(row.members, row.topology)
-        return owned
-
-    def _bounds(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionBounds]:
-        return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
-
-    def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows of an answer to `rows`, which is one of the mappings of this object.
-
-        The faults of the answer are added to `faults`, each with the name of the step.
-        """
-        rows.update(answer.rows)
-        self.faults += [(step, fault) for fault in answer.faults]
-
-    def merge(self, other: GroupsRead) -> None:
-        """Add the results of another read."""
-        self.descriptions.update(other.descriptions)
-        self.committed.update(other.committed)
-        self.share.update(other.share)
-        self.configs.update(other.configs)
-        self.bounds.update(other.bounds)
-        self.faults += other.faults
+async def access_of(admin: GroupAdmin, *, timeout: float) -> Access:
+    """Return the permissions of the user. If they cannot be read, the result is that the user may see nothing."""
+    try:
+        return await admin.access(timeout=timeout)
+    except KgtuiError:
+        return Access()
 
 
 async def read_groups(
@@ -279,9 +168,8 @@ def _partitions_to_measure(read: GroupsRead, logs: Logs) -> set[TopicPartition]:
     if logs is Logs.NONE:
         return set()
     if logs is Logs.COMMITTED_ENDS:
-        return {
-            (row.topic, row.partition) for rows in read.committed.values() for row in rows if row.offset is not None
-        }
+        committed = (row for rows in read.committed.values() for row in rows)
+        return {(row.topic, row.partition) for row in committed if row.offset is not None} | read.permission_checks()
     return read.partitions()
 
 

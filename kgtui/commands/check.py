@@ -6,11 +6,12 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kgtui.admin.reading import access_of
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, notify_faults, print_result
 from kgtui.commands.selection import add_selection_options, notify_missing, query_of, select_groups
 from kgtui.commands.time_options import parse_duration
-from kgtui.commands.visibility import notify_no_visible_group, read_access
+from kgtui.commands.visibility import notify_no_visible_group
 from kgtui.errors import KgtuiError, UsageError
 from kgtui.model.access import HIDDEN
 from kgtui.model.answer import Answer, fault_of
@@ -50,14 +51,15 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge nothing; other groups get STOP instead
-OK? means OK, but the watch was too short to rule out a worse verdict; the line of the group says what is missing.
+OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
+permissions; the line of the group says what is missing.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read or may be hidden because
-of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached. --timeout limits the first
-read and each further read, not the watch."""
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, a group has no visible
+offsets and may have hidden ones, or no group matches; 2 wrong usage; 3 no broker could be reached. --timeout limits the
+first read and each further read, not the watch."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -150,7 +152,7 @@ async def check(
     watch = ClusterWatch(admin, groups, schedule, watching, clock)
     if selection.ids:
         await watch.run()
-    await _mark_hidden(admin, watch, timeout)
+    selection = await _with_access(admin, selection, watch, timeout)
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout))
 
 
@@ -167,16 +169,17 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
     watch = RecordedWatch(admin, groups, args.seconds, watching)
     if selection.ids:
         await watch.run()
-    await _mark_hidden(admin, watch, timeout_of(args))
+    selection = await _with_access(admin, selection, watch, timeout_of(args))
     for note in watch.notes(args.seconds):
         notify(note)
     return _report(args, query, selection, watch, await _retention(admin, watch, timeout_of(args)))
 
 
-async def _mark_hidden(admin: GroupAdmin, watch: Watch, timeout: float) -> None:
-    """Mark the groups without offsets, if the brokers may have left their offsets out of the responses."""
-    if watch.without_offsets and not (await read_access(admin, timeout=timeout)).any_topic:
-        watch.mark_hidden()
+async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
+    """Return the selection with the permissions of the user, and mark the groups whose offsets may be hidden."""
+    access = await access_of(admin, timeout=timeout)
+    watch.mark_hidden(hides_topics=access.hides_topics)
+    return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
@@ -238,16 +241,18 @@ def _judge(
     from kgtui.output.check_results import CheckResults
 
     health = {group: health_of(history, retention) for group, history in watch.histories.items()}
-    health |= {group: with_hidden_offsets(health[group]) for group in watch.hidden}
+    for group in watch.hidden:
+        health[group] = with_hidden_offsets(health[group], none_visible=group in watch.without_offsets)
     snapshot = _updated(selection.snapshot, health, watch)
     ids = _select_by_health(query, snapshot)
     selected = [health[group] for group in ids]
     print_all = args.all or Need.WATCHING in query.needs
     judged = sum(1 for group, one in health.items() if group not in watch.group_faults and (one.reads or _gone(one)))
     fail_on = FAIL_ON[args.fail_on]
+    may_lack = watch.hidden & watch.group_faults.keys()
     results = CheckResults(
         snapshot,
-        [group for group in ids if print_all or group in watch.hidden or _is_notable(health[group])],
+        [group for group in ids if print_all or group in may_lack or _is_notable(health[group])],
         _counts(selected),
         any(one.status >= fail_on for one in selected),
         fail_on,
@@ -273,8 +278,9 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
             old = summaries.get(group) or Summary(None, None, 0, 0, None, "", one.read_at)
             lag, description = one.lag, watch.histories[group].description
             summaries[group] = replace(
-                old, lag=lag.lag, lag_unknown=lag.unknown, partitions=lag.partitions, lag_at=one.read_at,
-                at=one.read_at, members=old.members if description is None else description.member_count,
+                old, lag=lag.lag, lag_unknown=lag.unknown, partitions=lag.partitions, hidden=lag.hidden,
+                lag_at=one.read_at, at=one.read_at,
+                members=old.members if description is None else description.member_count,
             )  # fmt: skip
     read_at = max((one.read_at for one in health.values() if one.read_at is not None), default=first.taken_at)
     return replace(
@@ -332,19 +338,21 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
         selected: the health of the groups to report.
         seconds: how long the groups were watched, in seconds.
     """
+    from kgtui.model.health import Lack
     from kgtui.model.health.wording import duration, missing
 
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}
     for health in selected:
         for one in health.undecided:
-            if one.why == HIDDEN:
+            if one.why == HIDDEN and one.lack is Lack.LAG:
                 continue  # a fault of the group already says so
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():
         most = max(undecided, key=lambda one: one.needs)
+        after = "" if most.lack is Lack.PERMISSION else f"after {duration(seconds)}, "
         verdicts = (
             "the verdict on 1 group is" if len(undecided) == 1 else f"the verdicts on {len(undecided)} groups are"
         )
-        lines.append(f"after {duration(seconds)}, {verdicts} not final: {missing(most)}")
+        lines.append(f"{after}{verdicts} not final: {missing(most)}")
     return lines

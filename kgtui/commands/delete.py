@@ -24,6 +24,7 @@ from kgtui.commands.selection import (
     undecided_text,
     words_of,
 )
+from kgtui.commands.visibility import notify_lower_bounds
 from kgtui.config import StateFolder, load, resolve, state_folder
 from kgtui.errors import RefusedError, UsageError
 from kgtui.model.rfc3339 import rfc3339, rfc3339_or_none
@@ -197,6 +198,7 @@ async def _matching(admin: GroupAdmin, query: Query, timeout: float) -> Selectio
     if answered < brokers:
         notify(f"only {answered} of {brokers} brokers answered; groups of the other brokers are not deleted")
     notify_faults(selection.faults)
+    notify_lower_bounds(selection.snapshot, selection.ids, query)
     searched, every = selection.searched
     if searched < every:
         notify(f"{undecided_text(searched, every)}; these groups are not deleted")
@@ -296,6 +298,7 @@ def _loss_object(loss: DeletionLoss) -> dict[str, Any]:
         "last_commit": rfc3339_or_none(loss.last_commit),
         "undo": loss.undo.value,
         "not_restored": list(loss.not_restored),
+        "offsets_may_be_hidden": loss.hidden,
     }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import read_in_full
 from kgtui.errors import KgtuiError
-from kgtui.model.access import hidden_fault
+from kgtui.model.access import hidden_fault, hidden_topics_fault
 from kgtui.model.answer import fault_of
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import DEAD
@@ -75,7 +75,7 @@ class _Watch:
         histories: group id → results of all reads of the group.
         group_faults: group id → why the last read of the group failed, for each group whose last read failed.
         without_offsets: ids of the groups for which the last read returned no offsets.
-        hidden: ids of the groups without offsets for which a broker may have left out offsets.
+        hidden: ids of the groups of which a broker may have left out offsets; see `mark_hidden`.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -83,14 +83,23 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
+        self._offsets_read: set[str] = set()  # groups whose last read returned offsets, or an empty list
+        self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
-    def mark_hidden(self) -> None:
-        """Add a fault to each group without offsets: the broker may have left them out.
+    def mark_hidden(self, *, hides_topics: bool) -> None:
+        """Fill `hidden`, and add a fault to each group that has no visible offsets or reads a hidden topic.
 
-        This is called if the user is not allowed to describe every topic.
+        Args:
+            hides_topics: whether the user may describe only some topics, so that every group may have hidden offsets.
         """
-        self.hidden = self.without_offsets - self.group_faults.keys()
-        self.group_faults.update((group, hidden_fault(group)) for group in self.hidden)
+        unread = set(self.group_faults)
+        self.hidden = (set(self._hidden_topics) | (self._offsets_read if hides_topics else set())) - unread
+        for group in self.hidden:
+            topics = self._hidden_topics.get(group)
+            if topics:
+                self.group_faults[group] = hidden_topics_fault(group, topics)
+            elif group in self.without_offsets:
+                self.group_faults[group] = hidden_fault(group)
 
     def _add(
         self,
@@ -114,6 +123,8 @@ class _Watch:
         history = self.histories[group]
         self.group_faults.pop(group, None)
         self.without_offsets.discard(group)
+        self._offsets_read.discard(group)
+        self._hidden_topics.pop(group, None)
         gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
             history.mark_gone()
@@ -121,8 +132,13 @@ class _Watch:
         history.add(at, description, offsets, fault=fault is not None or description is None or not complete)
         if fault is not None and fault.group is not None:
             self.group_faults[group] = fault
-        if offsets is not None and not offsets.partitions:
+        if offsets is None:
+            return
+        self._offsets_read.add(group)
+        if not offsets.partitions:
             self.without_offsets.add(group)
+        if offsets.hidden_topics:
+            self._hidden_topics[group] = offsets.hidden_topics
 
 
 class ClusterWatch(_Watch):

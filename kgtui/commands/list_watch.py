@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.commands.selection import Selection, by_listing
 from kgtui.errors import UnreachableError
-from kgtui.model.access import HIDDEN
+from kgtui.model.access import HIDDEN, HIDDEN_TOPICS
 from kgtui.model.answer import Coverage, fault_of
 from kgtui.model.query import Query
 from kgtui.monitor.policy import SHOWN_AFTER_LEAVING, watch_timeout
@@ -76,7 +76,7 @@ class ListWatch:
             silent = now - at < SHOWN_AFTER_LEAVING if broker is None else broker.fault is not None
             unlisted = silent and group not in new.listed
             fault = new.snapshot.group_faults.get(group)
-            if not unlisted and (fault is None or fault.name == HIDDEN):
+            if not unlisted and (fault is None or fault.name in (HIDDEN, HIDDEN_TOPICS)):
                 continue
             if unlisted:
                 groups[group] = listing

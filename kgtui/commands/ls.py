@@ -130,6 +130,10 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
     notify_faults(selection.faults)
+    if selection.lag:
+        from kgtui.commands.visibility import notify_lower_bounds
+
+        notify_lower_bounds(selection.snapshot, selection.ids, query)
     searched, every = selection.searched
     if query is not None and searched < every:
         from kgtui.model.query import Need

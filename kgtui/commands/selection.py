@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kgtui.admin.base import GroupAdmin
     from kgtui.admin.deadline import Deadline
-    from kgtui.admin.reading import GroupsRead
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Fault
     from kgtui.model.group import Listing
     from kgtui.model.query import Query
@@ -176,27 +176,26 @@ async def select_groups(
     """
     if query is None and not members and not lag:
         # Without a filter, return early. This is the most frequent case, and it does not need the slow imports below.
-        snapshot, faults = await list_groups(admin, timeout=timeout)
+        snapshot, faults = await _list_with_access(admin, wanted=False, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
-        snapshot = snapshot if snapshot.groups else await _with_access(admin, snapshot, timeout=timeout)
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
     from kgtui.admin.deadline import Deadline
+    from kgtui.commands.visibility import with_hidden_faults
     from kgtui.model.query import Need, Query
 
     query, show_lag = query or Query(), lag
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
-    snapshot, faults = await list_groups(admin, timeout=deadline.step())
+    snapshot, faults = await _list_with_access(admin, wanted=lag, timeout=deadline.step())
     listed = snapshot.groups
     if groups:
         named = {group: listed[group] for group in sorted(groups) if group in listed}
         snapshot = replace(snapshot, groups=named, by_listing=by_listing(named))
     snapshot, others = await _enrich(admin, snapshot, query, members=members, lag=lag, deadline=deadline)
     ids = query.select(snapshot)
-    if not listed:
-        snapshot = await _with_access(admin, snapshot, timeout=max(deadline.left(), 1.0))
-    elif show_lag:
-        snapshot = await _find_hidden(admin, snapshot, ids, timeout=max(deadline.left(), 1.0))
+    if show_lag:
+        summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
+        snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
     # If the filter needs data of the groups, faults of groups that do not match are reported too, because such a group
     # might match if it could be read.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
@@ -207,21 +206,24 @@ async def select_groups(
     )  # fmt: skip
 
 
-async def _with_access(admin: GroupAdmin, snapshot: Snapshot, *, timeout: float) -> Snapshot:
-    """Return the snapshot with the permissions of the user."""
-    from kgtui.commands.visibility import read_access
+async def _list_with_access(admin: GroupAdmin, *, wanted: bool, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
+    """List all groups; see `list_groups`. The snapshot gets the permissions of the user if no group is listed.
 
-    return replace(snapshot, access=await read_access(admin, timeout=timeout))
+    Args:
+        wanted: whether the permissions are read in any case. They decide whether a lag is a lower bound. They are read
+            at the same time as the list, so that the list does not take longer.
+    """
+    if wanted:
+        from kgtui.admin.reading import access_of
 
+        listed, access = await asyncio.gather(list_groups(admin, timeout=timeout), access_of(admin, timeout=timeout))
+        return replace(listed[0], access=access), listed[1]
+    snapshot, faults = await list_groups(admin, timeout=timeout)
+    if snapshot.groups:
+        return snapshot, faults
+    from kgtui.admin.reading import access_of
 
-async def _find_hidden(admin: GroupAdmin, snapshot: Snapshot, ids: Sequence[str], *, timeout: float) -> Snapshot:
-    """Return the snapshot with a fault for each of these groups that has no offsets and may have hidden ones."""
-    from kgtui.commands.visibility import with_hidden_faults
-
-    summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
-    read = [group for group in ids if group in summaries and group not in unread]
-    empty = [group for group in read if not summaries[group].partitions]
-    return await with_hidden_faults(admin, snapshot, empty, timeout=timeout) if empty else snapshot
+    return replace(snapshot, access=await access_of(admin, timeout=timeout)), faults
 
 
 async def _enrich(
@@ -232,7 +234,8 @@ async def _enrich(
     Args:
         deadline: time limit. Reading members uses one of its steps, and reading lag uses two.
     """
-    from kgtui.admin.reading import GroupsRead, Logs, read_groups
+    from kgtui.admin.groups_read import GroupsRead
+    from kgtui.admin.reading import Logs, read_groups
     from kgtui.model.query import Need
 
     read, needs = GroupsRead(), frozenset[Need]()
@@ -246,16 +249,21 @@ async def _enrich(
     if lag:
         ids = query.limited(needs).select(snapshot)
         listings = {group: snapshot.groups[group] for group in ids}
-        read.merge(await read_groups(admin, deadline, offsets=listings, logs=Logs.COMMITTED_ENDS))
+        described = read.descriptions
+        read.merge(await read_groups(admin, deadline, offsets=listings, logs=Logs.COMMITTED_ENDS, described=described))
         snapshot = _enriched(snapshot, read, ids, lag=True)
     return snapshot, read.general_faults
 
 
 def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: bool) -> Snapshot:
+    from kgtui.model.access import hidden_topics_fault
     from kgtui.model.summary import Topics, summary_of
 
     now, summaries, topics, faults = time.time(), dict(snapshot.summaries), Topics(), read.group_faults()
     for group in ids:
+        hidden = read.hidden_topics(group)
+        if hidden:
+            faults.setdefault(group, hidden_topics_fault(group, hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
             # The group has no offsets, or its offsets were not requested. Its topics are then only those to which its

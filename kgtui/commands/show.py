@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import CONFIGS, Logs, read_groups
+from kgtui.admin.groups_read import CONFIGS
+from kgtui.admin.reading import Logs, access_of, read_groups
 from kgtui.commands.connecting import as_of, connected, recorded, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
 from kgtui.commands.selection import suggestion
 from kgtui.commands.visibility import with_hidden_faults
-from kgtui.model.access import forbidden_topic_fault, forbidden_topics
 from kgtui.model.answer import Coverage, Fault
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
@@ -89,20 +89,10 @@ async def read_details(
         if step == CONFIGS and fault.name != "NOT_SUPPORTED" and fault.group in found
     ]
     snapshot = _snapshot(cluster, listed, found, positions.offsets_by_group(), read.configs, faults)
-    visible = await with_hidden_faults(admin, snapshot, found, timeout=max(deadline.left(), 1.0))
-    visible = _with_forbidden_topics(visible)
+    access = await access_of(admin, timeout=max(deadline.left(), 1.0))
+    visible = with_hidden_faults(replace(snapshot, access=access), found)
     faults += [one for group, one in visible.group_faults.items() if one is not snapshot.group_faults.get(group)]
     return visible, tuple(faults)
-
-
-def _with_forbidden_topics(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with a fault for each group that reads topics which the user may not describe.
-
-    The broker leaves out the committed offsets of the group in these topics.
-    """
-    topics = {group: forbidden_topics(reading.value) for group, reading in snapshot.offsets.items()}
-    faults = {group: forbidden_topic_fault(group, found) for group, found in topics.items() if found}
-    return replace(snapshot, group_faults={**snapshot.group_faults, **faults})
 
 
 def _snapshot(

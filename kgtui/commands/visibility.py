@@ -6,43 +6,55 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import notify
-from kgtui.errors import KgtuiError
 from kgtui.model import facts
-from kgtui.model.access import NO_VISIBLE_GROUP, Access, hidden_fault
+from kgtui.model.access import LOWER_BOUND_REASON, NO_VISIBLE_GROUP
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Iterable
 
-    from kgtui.admin.base import GroupAdmin
+    from kgtui.model.query import Query
     from kgtui.model.snapshot import Snapshot
 
 
-async def read_access(admin: GroupAdmin, *, timeout: float) -> Access:
-    """Return the permissions of the user. If they cannot be read, the result is that the user may see nothing."""
-    try:
-        return await admin.access(timeout=timeout)
-    except KgtuiError:
-        return Access()
+def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
+    """Return the snapshot with a fault for each group that has hidden offsets, or no visible offsets.
 
-
-async def with_hidden_faults(
-    admin: GroupAdmin, snapshot: Snapshot, groups: Iterable[str], *, timeout: float
-) -> Snapshot:
-    """Return the snapshot with a fault for each group that has no offsets and may have hidden ones.
-
-    The permissions of the user are read only if a group has no offsets.
+    A group without visible offsets gets no fault if the user may describe a topic with any name.
 
     Args:
         groups: ids of groups whose offsets were read.
-        timeout: time limit for reading the permissions, in seconds.
     """
-    empty = [group for group in groups if facts.has_no_offsets(snapshot, group)]
-    if not empty:
+    if not snapshot.hides_topics and not snapshot.offsets:
         return snapshot
-    access = await read_access(admin, timeout=timeout)
-    faults = {} if access.any_topic else {group: hidden_fault(group) for group in empty}
-    return replace(snapshot, access=access, group_faults={**snapshot.group_faults, **faults})
+    found = ((group, facts.hidden_offsets_fault(snapshot, group)) for group in groups)
+    faults = {group: fault for group, fault in found if fault is not None}
+    return replace(snapshot, group_faults={**snapshot.group_faults, **faults})
+
+
+def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
+    """Print a message if lags are lower bounds, because the user may describe only some topics.
+
+    Groups without visible offsets are not counted, because each of them has a fault.
+
+    Args:
+        groups: ids of groups whose offsets were read.
+        query: the filter that has selected the groups, and that may have left out groups because of their lag.
+    """
+    if not snapshot.hides_topics:
+        return
+    from kgtui.model.query import Need
+
+    count = sum(
+        1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
+    )
+    filtered = query is not None and Need.OFFSETS in query.needs
+    if not count and not filtered:
+        return
+    lags = "the lag of 1 group is a lower bound" if count == 1 else f"the lags of {count} groups are lower bounds"
+    chosen = "the filter selects a group only if its terms hold for every possible lag"
+    said = f"{lags}; {chosen}" if count and filtered else chosen if filtered else lags
+    notify(f"{said}. {LOWER_BOUND_REASON}")
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:

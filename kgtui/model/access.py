@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.answer import Fault
-from kgtui.model.error_numbers import FORBIDDEN, TOPIC_AUTHORIZATION_FAILED
+from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from kgtui.model.offsets import GroupOffsets
 
 CLUSTER_OPERATIONS = frozenset(
     {"CREATE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"}
@@ -28,8 +26,23 @@ Brokers report all of them to a super user, and to all users without an authoriz
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
 """Error name (`Fault.name`) for a group that seems to have no offsets, although a broker may have left them out."""
 
+HIDDEN_TOPICS = "OFFSETS_HIDDEN"
+"""`Fault.name` for a group whose members read topics that the user may not describe."""
+
 NONE_VISIBLE = "no offsets that you may see"
 """Text for a group that seems to have no offsets, although a broker may have left them out."""
+
+VISIBLE_ONLY = "only in topics that you may see"
+"""Text beside numbers that do not count the topics which a broker may have left out."""
+
+NOT_LISTED = "Offsets in topics that you may not describe are not listed."
+"""Sentence below a list of offsets of which a broker may have left out some."""
+
+LOWER_BOUND_REASON = (
+    "Brokers leave out the topics that you may not describe. To see the whole lag, ask for the ACL operation "
+    "DESCRIBE on all topics"
+)
+"""Sentences that say why a lag is a lower bound."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -59,6 +72,11 @@ class Access:
         return "DESCRIBE" in (self.cluster_operations or ())
 
     @property
+    def hides_topics(self) -> bool:
+        """Whether brokers may leave out topics of any group, because the user may describe only some topics."""
+        return not self.any_topic
+
+    @property
     def sees_every_topic(self) -> bool:
         """Whether no topic is hidden, because this is a super user or the cluster has no authorizer.
 
@@ -77,24 +95,15 @@ def hidden_fault(group: str) -> Fault:
     return Fault(HIDDEN, message, group=group, advice="grant DESCRIBE on the topics of the group to this user")
 
 
-def forbidden_topics(offsets: GroupOffsets) -> list[str]:
-    """Return the topics that the user may not describe and of which members own partitions, sorted.
-
-    The broker leaves out the offsets of the group in these topics.
-    """
-    bounds = offsets.bounds or {}
-    return sorted({tp[0] for tp in bounds.keys() - set(offsets.partitions) if bounds[tp].error in FORBIDDEN})
-
-
-def forbidden_topic_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return a fault that says that the offsets of a group in these topics are hidden.
+def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
+    """Return a fault that says that the offsets of a group in topics of its members are hidden.
 
     Args:
         topics: the topics that the user may not describe, at least one.
     """
     more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return Fault(
-        "TOPIC_AUTHORIZATION_FAILED",
+        HIDDEN_TOPICS,
         f"the offsets in topic {topics[0]}{more} are hidden, because you may not describe the topic",
         TOPIC_AUTHORIZATION_FAILED,
         group=group,

@@ -24,7 +24,8 @@ class Fault:
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`. If a request got no valid response, the name is
             one that kgtui defines: `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED`, `DAMAGED_ANSWER`. The
-            name `OFFSETS_MAY_BE_HIDDEN` means that the response may lack offsets because of missing permissions.
+            name `OFFSETS_MAY_BE_HIDDEN` means that the response may lack offsets because of missing permissions, and
+            `OFFSETS_HIDDEN` that it certainly does.
         message: text for the user, which names the request and the broker.
         code: Kafka's error code; None if kgtui defines the name.
         broker: node id of the broker to which the request was sent; None if it is not known.

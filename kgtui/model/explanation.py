@@ -92,6 +92,12 @@ _FAULTS: dict[str, _Text] = {
         "ACL on the topics that the group reads: DESCRIBE",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
+    "OFFSETS_HIDDEN": _Text(
+        "Members of the group read a topic that you may not describe. Brokers leave out the offsets in this topic, so "
+        "that the lag of the group is not known completely.",
+        "ACL on the topic: DESCRIBE",
+        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
+    ),
     "CLUSTER_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the cluster.",
         "ACL on the cluster: DESCRIBE; without it, brokers silently list only groups on which you have DESCRIBE",
@@ -311,7 +317,7 @@ def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
 
     They come from the newest reads of the group, from its summary (the values that the background sweep keeps about
     each group), and from its coordinator, if the newest poll of that broker failed. If a broker may have left out all
-    offsets of the group, there is a fault that says so.
+    offsets of the group, or if members read hidden topics, there is a fault that says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -7,12 +7,14 @@ so an empty result or 0 always means that the broker reported it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import member_index
-from kgtui.model.access import hidden_fault
+from kgtui.model.access import hidden_fault, hidden_topics_fault
+from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED
 from kgtui.model.group import topics_of
-from kgtui.model.offsets import LagTotal, lags, total
+from kgtui.model.offsets import LagTotal, lag_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +54,37 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
     """Return the total lag of a group; None if the offsets were not read."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
-        return total(lags(reading.value))
+        return with_hidden(snapshot, group, lag_of_group(reading.value))
     summary = snapshot.summaries.get(group)
     if summary is None or summary.lag_at is None:
         return None
-    return LagTotal(summary.lag, summary.lag_unknown, summary.partitions)
+    return with_hidden(snapshot, group, summary.lag_total)
+
+
+def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
+    """Return the total lag of a group, marked as a lower bound if brokers may have left out partitions."""
+    return replace(total, hidden=True) if not total.hidden and may_hide_topics(snapshot, group) else total
+
+
+def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
+    """Return whether brokers may have left out some or all offsets of a group, because of missing permissions.
+
+    This is the case if the user may describe only some topics, or if a member reads a topic that the user may not
+    describe. A user who may describe a topic with any name is assumed to see all other topics.
+    """
+    if snapshot.hides_topics:
+        listing = snapshot.groups.get(group)
+        return listing is not None and listing.has_offsets
+    offsets = snapshot.offsets.get(group)
+    if offsets is not None and offsets.value.hidden_topics:
+        return True
+    summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
+    if summary is not None:
+        if summary.hidden:
+            return True
+        fault = fault or summary.fault
+    # The broker withholds the members of a group if the user may not describe a topic of a member.
+    return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
@@ -76,13 +104,18 @@ def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
 def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
     """Return whether a group seems to have no offsets, but may have offsets that are hidden from the user."""
     every = snapshot.access is not None and snapshot.access.sees_every_topic
-    return not every and has_no_offsets(snapshot, group)
+    return (not every or may_hide_topics(snapshot, group)) and has_no_offsets(snapshot, group)
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if a group seems to have no offsets and the user may not describe every topic; otherwise None."""
-    restricted = snapshot.access is not None and not snapshot.access.any_topic
-    return hidden_fault(group) if restricted and has_no_offsets(snapshot, group) else None
+    """Return the fault of a group with hidden offsets, or without visible offsets; None if nothing may be hidden.
+
+    A group that has visible offsets, and whose members name no hidden topic, has no fault either.
+    """
+    reading = current_offsets(snapshot, group)
+    if reading is not None and reading.value.hidden_topics:
+        return hidden_topics_fault(group, reading.value.hidden_topics)
+    return hidden_fault(group) if snapshot.hides_topics and has_no_offsets(snapshot, group) else None
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:

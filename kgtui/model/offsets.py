@@ -74,11 +74,14 @@ class GroupOffsets:
         bounds: `(topic, partition)` → log start and log end offsets, for these partitions, and for partitions that a
             member owns although they have no committed offset. A partition is missing if its log offsets have not been
             read.
+        hidden_topics: topics that members subscribe to or own and that the user may not describe, sorted. Brokers leave
+            out the offsets in these topics.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
     share: tuple[ShareOffset, ...] = ()
     bounds: Mapping[TopicPartition, PartitionBounds] | None = None
+    hidden_topics: tuple[str, ...] = ()
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
@@ -122,15 +125,21 @@ class LagTotal:
     """The total lag of a group.
 
     Attributes:
-        lag: sum over the partitions whose lag is known, which is a lower bound if `unknown` is not 0; None if the lag
-            of no partition is known.
+        lag: sum over the partitions whose lag is known; None if the lag of no partition is known.
         unknown: number of partitions whose lag is not known. Partitions without a committed offset are not counted.
-        partitions: number of all partitions.
+        partitions: number of all partitions that the user may see.
+        hidden: whether brokers may have left out further partitions, because the user may not describe their topics.
     """
 
     lag: int | None
     unknown: int = 0
     partitions: int = 0
+    hidden: bool = False
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the true lag may be larger than `lag`."""
+        return self.hidden or self.unknown > 0
 
 
 _LEADERLESS = frozenset({5, 6, 72, 74, 75, 76})
@@ -255,10 +264,13 @@ def summed(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """Return the total lag of a group. The result is `total(lags(offsets))`, but is computed faster."""
+    """Return the total lag of a group.
+
+    The numbers are those of `total(lags(offsets))`, but are computed faster.
+    """
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
-    return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned))
+    return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), bool(offsets.hidden_topics))

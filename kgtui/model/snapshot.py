@@ -109,6 +109,14 @@ class Snapshot:
     access: Access | None = None
 
     @property
+    def hides_topics(self) -> bool:
+        """Whether brokers may leave out topics, because the user may describe only some topics.
+
+        The result is False while the permissions are unknown.
+        """
+        return self.access is not None and self.access.hides_topics
+
+    @property
     def answering(self) -> int:
         """Number of brokers whose newest completed poll succeeded."""
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)

@@ -34,6 +34,7 @@ class Summary:
         lag_at: time of the read that `lag`, `lag_unknown` and `partitions` are from, in seconds since the epoch. It is
             earlier than `at` if the newest read of the offsets failed, and None if no read has succeeded.
         fault: why a part could not be read; None if everything was read.
+        hidden: whether members read topics that the user may not describe, so that `lag` is a lower bound.
     """
 
     members: int | None
@@ -47,6 +48,12 @@ class Summary:
     state: str | None = None
     type: str | None = None
     fault: Fault | None = None
+    hidden: bool = False
+
+    @property
+    def lag_total(self) -> LagTotal:
+        """The total lag of the last read that succeeded; its `lag` is None if no read has succeeded."""
+        return LagTotal(self.lag, self.lag_unknown, self.partitions, self.hidden)
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
@@ -84,7 +91,7 @@ def summary_of(
     lag_at: float | None = at
     if sums is None and topics is None:
         lag_at = None if earlier is None else earlier.lag_at
-        sums = None if earlier is None else LagTotal(earlier.lag, earlier.lag_unknown, earlier.partitions)
+        sums = None if earlier is None else earlier.lag_total
     return Summary(
         members=description.member_count if description else 0 if memberless else None,
         lag=sums.lag if sums else None,
@@ -97,4 +104,5 @@ def summary_of(
         state=description.state if description else None,
         type=description.type if description else None,
         fault=fault,
+        hidden=sums is not None and sums.hidden,
     )

@@ -1,4 +1,4 @@
-"""Reads once which groups and topics the user may see, as soon as a group has no visible offsets."""
+"""Reads once which groups and topics the user may see, after the first list of groups has been drawn."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user once, and puts them into the store.
 
-    The permissions are not needed while every group has offsets, because they only decide whether a group without
-    visible offsets may have hidden ones.
+    The permissions decide whether groups may have offsets that brokers leave out.
 
     Args:
         changed: called after the permissions have been stored.
@@ -37,8 +36,7 @@ class AccessTier:
         self._timer, self._changed = timer, changed
 
     async def run(self) -> None:
-        """Wait for a group without offsets, then read the permissions. A failed read is repeated at the next poll."""
-        await self._store.without_offsets.wait()
+        """Read the permissions. A failed read is repeated at the next poll."""
         while True:
             try:
                 self._store.set_access(await self._admin.access(timeout=self._timeout))

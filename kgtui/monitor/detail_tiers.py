@@ -11,7 +11,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import OFFSETS, Logs, read_groups, read_in_full
+from kgtui.admin.groups_read import OFFSETS
+from kgtui.admin.reading import Logs, read_groups, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import fault_of
 from kgtui.model.slices import PAUSE
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from kgtui.admin.base import GroupAdmin
-    from kgtui.admin.reading import GroupsRead
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.answer import Answer, Fault
     from kgtui.model.group import GroupDescription, Listing
     from kgtui.model.series import SeriesStore

@@ -263,8 +263,9 @@ class HealthTier:
         self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         health = await slices.run(health_steps(history, self._retention.known))
-        if self._store.may_hide_offsets(group):
-            health = with_hidden_offsets(health)
+        offsets = self._store.offsets.get(group)
+        if offsets is not None and (self._store.hides_topics or offsets.value.hidden_topics):
+            health = with_hidden_offsets(health, none_visible=not offsets.value.partitions)
         spent = slices.spent
         cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)

@@ -64,8 +64,6 @@ class Store:
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
         self.access: Access | None = None
-        self.without_offsets = asyncio.Event()
-        """Event that is set when a group has no visible offsets; the permissions of the user are then read."""
         self._topics = Topics()
         self._stale: set[str] = {
             "groups", "by_listing", "details", "offsets", "configs", "health", "brokers", "group_faults"
@@ -232,8 +230,6 @@ class Store:
             return None
         sums = lag_of_group(offsets) if offsets else None
         topics = [topic for topic, _ in offsets.partitions] if offsets else None
-        if topics is not None and not topics:
-            self.without_offsets.set()
         if offsets is None and not self.groups[group].has_offsets:
             topics = []
         summary = summary_of(
@@ -255,11 +251,10 @@ class Store:
         self.access = access
         self._stale.add("brokers")
 
-    def may_hide_offsets(self, group: str) -> bool:
-        """Return whether the last read of a group found no offsets, and the user may not describe every topic."""
-        reading = self.offsets.get(group)
-        restricted = self.access is not None and not self.access.any_topic
-        return restricted and reading is not None and not reading.value.partitions
+    @property
+    def hides_topics(self) -> bool:
+        """Whether brokers may leave out topics, because the user may describe only some topics."""
+        return self.access is not None and self.access.hides_topics
 
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Store the description of a group."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model.burrow import Status
+from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
@@ -228,12 +229,15 @@ UNDECIDED = _health("undecided", "UNDECIDED", "array", lambda health: [*map(_und
 UNDECIDED_TEXT = _health("undecided", "UNDECIDED", "string", lambda health: "; ".join(map(missing, health.undecided)))
 COMPLETE = _health("complete", "COMPLETE", "double", lambda health: health.verdict.complete)
 LAG_TEXT = _health(
-    "lag", "LAG", "long", lambda health: health.lag, format=lambda lag: marks.lag(lag.lag, lag.unknown),
+    "lag", "LAG", "long", lambda health: health.lag, format=lambda lag: marks.lag(lag.lag, lag.lower_bound),
     missing=Missing.UNREAD,
 )  # fmt: skip
 LAG = _health("lag", "LAG", "long", lambda health: None if health.lag is None else health.lag.lag)
 LAG_UNKNOWN = _health(
     "lag_unknown", "LAG UNKNOWN", "int", lambda health: None if health.lag is None else health.lag.unknown
+)
+OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
+    "offsets_may_be_hidden", "MAY BE HIDDEN", "boolean", _WATCHED, may_hide_topics
 )
 MAX_LAG = _health("max_lag", "MAX LAG", "object", _max_lag, encode=_partition_object)
 TREND = _health("trend", "TREND", "double", lambda health: health.trend, format=trend_text, encode=_rounded)
@@ -280,12 +284,13 @@ TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SEC
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,
     LOST, LOSS_IN, REBALANCES_PER_HOUR, MEMBERS_BEHIND, EMPTY_SECONDS, EXPIRES_IN, UNDECIDED_TEXT, REASON,
+    OFFSETS_MAY_BE_HIDDEN,
 )  # fmt: skip
 """Fields of a group in the CSV of `kgtui check`."""
 
 JSON_FIELDS = (
     GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, VERDICT, CAUSE, BASIS, REASON, UNDECIDED, COMPLETE, LAG, LAG_UNKNOWN,
     MAX_LAG, TREND, TREND_SECONDS, TIME_LAG, DRAIN, LOST, LOSS, REBALANCES, HOLDING_UP, EMPTY, PARTITIONS, SECONDS,
-    READS, READS_FAILED, READ_AT,
+    READS, READS_FAILED, READ_AT, OFFSETS_MAY_BE_HIDDEN,
 )  # fmt: skip
 """Fields of a group in the JSON of `kgtui check`."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgtui.model.access import NONE_VISIBLE
-from kgtui.model.facts import may_hide_offsets
+from kgtui.model.access import NONE_VISIBLE, NOT_LISTED
+from kgtui.model.facts import may_hide_offsets, may_hide_topics
 from kgtui.model.fields import as_object
 from kgtui.model.fields.group_fields import HEADER_LINES, group_object
 from kgtui.model.fields.member_fields import member_columns
@@ -90,7 +90,8 @@ def _partitions_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:
         return f"  {NONE_VISIBLE}\n" if may_hide_offsets(snapshot, group) else ""
     fields = partition_columns(share=any(row.share and row.lag.position is not None for row in rows), wide=wide)
     cells = [[marks.cell(field, marks.unread_partition(row.lag.reason), row) for field in fields] for row in rows]
-    return table(columns_of(fields), cells, indent="  ")
+    note = f"  {NOT_LISTED}\n" if may_hide_topics(snapshot, group) else ""
+    return table(columns_of(fields), cells, indent="  ") + note
 
 
 def _configs_table(snapshot: Snapshot, group: str, *, wide: bool) -> str:

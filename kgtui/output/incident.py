@@ -288,7 +288,8 @@ def _facts_section(found: dict[str, Any]) -> str:
     if group.get("group_epoch") is not None:
         lines.append(f"- epochs: group {group['group_epoch']}, assignment {_number(group['assignment_epoch'])}")
     lag, unknown = group.get("lag"), group.get("lag_unknown")
-    lag_text = _number(lag) if not unknown or lag is None else f"at least {lag:,}"
+    lower_bound = unknown or group.get("offsets_may_be_hidden")
+    lag_text = _number(lag) if not lower_bound or lag is None else f"at least {lag:,}"
     lines.append(f"- lag: {lag_text}{f', unknown for {unknown:,} partitions' if unknown else ''}")
     operations = group.get("authorized_operations")
     lines.append(

@@ -42,19 +42,20 @@ def count(value: int | None, fault: Fault | None = None) -> str:
     return unknown(fault) if value is None else str(value)
 
 
-def lag(value: int | None, uncounted: int, fault: Fault | None = None) -> str:
+def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) -> str:
     """Return a total lag as text, or the mark that says why it is unknown.
 
     The lag is preceded by `≥` if it does not count all partitions.
 
     Args:
         value: the total lag; None if it is unknown.
-        uncounted: number of partitions whose lag is unknown.
+        lower_bound: whether the lag of some partitions is unknown or may be hidden. The number of these partitions is
+            accepted too.
         fault: why the group could not be read; None if it was read.
     """
     if value is None:
-        return NO_ANSWER if fault is None and uncounted else unknown(fault)
-    return f"{AT_LEAST} {value}" if uncounted else str(value)
+        return NO_ANSWER if fault is None and lower_bound else unknown(fault)
+    return f"{AT_LEAST} {value}" if lower_bound else str(value)
 
 
 def text(value: str | None) -> str:

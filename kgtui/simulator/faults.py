@@ -77,6 +77,7 @@ class Faults:
         self._brokers = {node.id: BrokerFaults() for node in state.nodes}
         self._forbidden_groups: tuple[str, ...] = ()
         self._forbidden_topics: tuple[str, ...] = ()
+        self._denied_topics: tuple[str, ...] = ()
         self.cluster_forbidden = False
         self.errors: dict[int, list[int]] = {}
         self._cut: Callable[[int], None] = _no_connections
@@ -214,6 +215,15 @@ class Faults:
         self._forbidden_topics = tuple(patterns)
 
     @_command
+    def deny_topics(self, patterns: Iterable[str]) -> None:
+        """Deny clients to describe the topics that match a pattern, and allow them to describe all other topics.
+
+        Unlike with `forbid_topics`, topics that do not exist are allowed too. This is how a broker responds to a user
+        with an ACL that allows all topics and an ACL that denies some of them.
+        """
+        self._denied_topics = tuple(patterns)
+
+    @_command
     def forbid_cluster(self, on: bool = True) -> None:
         """Forbid clients to describe the cluster. ListGroups then omits the groups that `forbid_groups` forbids.
 
@@ -227,7 +237,8 @@ class Faults:
 
     def topic_forbidden(self, name: str) -> bool:
         """Return whether a topic is forbidden."""
-        return any(name == pattern or fnmatchcase(name, pattern) for pattern in self._forbidden_topics)
+        patterns = (*self._forbidden_topics, *self._denied_topics)
+        return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
     @property
     def forbids_groups(self) -> bool:
@@ -265,7 +276,7 @@ class Faults:
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":
                     setattr(faults, attribute.name, getattr(unbroken, attribute.name))
-        self._forbidden_groups = self._forbidden_topics = ()
+        self._forbidden_groups = self._forbidden_topics = self._denied_topics = ()
         self.cluster_forbidden = False
         self.errors.clear()
 

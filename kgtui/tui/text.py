@@ -241,19 +241,19 @@ def short(value: int | None) -> str:
     return digits.removesuffix(".0") + _UNITS[unit]
 
 
-def lag(value: int | None, unknown: int = 0) -> str:
+def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a sum of lags, such as `18.2k`.
 
     Args:
         value: the sum of the known lags; None if no lag is known.
-        unknown: number of partitions whose lag is unknown. If some are unknown, the sum is a lower bound, such as
-            `≥ 4.1k`.
+        lower_bound: whether the true sum may be larger, because some lags are unknown or may be hidden. The sum is then
+            written as `≥ 4.1k`. A number of unknown lags is accepted too.
 
-    If `value` is None, the result is `?` if some lags are unknown, and `–` if there are no lags.
+    If `value` is None, the result is `?` if some lags are unknown or may be hidden, and `–` if there are no lags.
     """
     if value is None:
-        return marks().unknown if unknown else marks().none
-    return (marks().at_least if unknown else "") + short(value)
+        return marks().unknown if lower_bound else marks().none
+    return (marks().at_least if lower_bound else "") + short(value)
 
 
 def percent_of(part: int, whole: int) -> str:

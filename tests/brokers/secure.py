@@ -32,6 +32,7 @@ PASSWORDS = {
     "viewer": "viewer-S3cret!",
     "team": "team-S3cret!",
     "groupsonly": "groupsonly-S3cret!",
+    "denied": "denied-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
 """The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
@@ -67,6 +68,7 @@ class Secure:
     `viewer`        DESCRIBE on the cluster, all groups and all topics; no DELETE permission
     `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
     `groupsonly`    DESCRIBE on all groups, no permissions on topics
+    `denied`        DESCRIBE on the cluster, all groups and all topics, but denied on topic `team-b-events`
     `nobody`        no permissions
     `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
@@ -237,9 +239,12 @@ def _scram_credentials() -> Iterator[str]:
 def _bindings() -> Iterator[AclBinding]:
     everything, team = ("*", ResourcePatternType.LITERAL), ("team-a-", ResourcePatternType.PREFIXED)
     describe = AclOperation.DESCRIBE
-    yield _allowed("viewer", ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
-    yield _allowed("viewer", ResourceType.GROUP, everything, describe)
-    yield _allowed("viewer", ResourceType.TOPIC, everything, describe)
+    for principal in ("viewer", "denied"):
+        yield _allowed(principal, ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
+        yield _allowed(principal, ResourceType.GROUP, everything, describe)
+        yield _allowed(principal, ResourceType.TOPIC, everything, describe)
+    denied = ("team-b-events", ResourcePatternType.LITERAL)
+    yield _acl("denied", ResourceType.TOPIC, denied, describe, AclPermissionType.DENY)
     for operation in (AclOperation.READ, describe, AclOperation.DELETE):
         yield _allowed("team", ResourceType.GROUP, team, operation)
     yield _allowed("team", ResourceType.TOPIC, team, describe)
@@ -259,4 +264,14 @@ def _binding(principal: str, permission: Permission) -> AclBinding:
 def _allowed(
     principal: str, resource: ResourceType, pattern: tuple[str, ResourcePatternType], operation: AclOperation
 ) -> AclBinding:
-    return AclBinding(resource, *pattern, f"User:{principal}", "*", operation, AclPermissionType.ALLOW)
+    return _acl(principal, resource, pattern, operation, AclPermissionType.ALLOW)
+
+
+def _acl(
+    principal: str,
+    resource: ResourceType,
+    pattern: tuple[str, ResourcePatternType],
+    operation: AclOperation,
+    permission: AclPermissionType,
+) -> AclBinding:
+    return AclBinding(resource, *pattern, f"User:{principal}", "*", operation, permission)

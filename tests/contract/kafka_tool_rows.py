@@ -14,7 +14,7 @@ from kgtui.model.offsets import lags
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kgtui.admin.reading import GroupsRead
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member, StreamsMember

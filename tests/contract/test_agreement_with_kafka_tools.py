@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kgtui.admin.reading import GroupsRead
+    from kgtui.admin.groups_read import GroupsRead
     from kgtui.model.cluster import ClusterInfo
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live

@@ -6,6 +6,7 @@ them and have all others of the table.
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -172,11 +173,57 @@ def test_commands_say_that_offsets_may_be_hidden(secure_broker: Secure, capfd: p
     assert "no offsets that you may see" in out
 
 
-def test_ls_prints_the_lag_of_a_group_with_visible_offsets_without_a_warning(
-    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
+def test_lags_are_lower_bounds_for_users_who_may_describe_some_topics(
+    secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    code, out, err = _kgtui(secure_broker, "team", capfd, "ls", "--lag", "--group", "team-a-app")
-    assert (code, out.split()[-1], err) == (0, "6", "")
+    """Both groups have offsets in `team-a-events`. Only `team-a-and-b` also has offsets in a hidden topic.
+
+    The broker's responses for both groups look the same to `team`. The exit code of `ls` and `check` is 0, because
+    everything that the user may see could be read. (`show` also reads configs, which `team` may not see.)
+    """
+    for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
+        lag = 6 if group == "team-a-app" else 0 if hidden else 7
+        code, out, err = _kgtui(secure_broker, principal, capfd, "ls", "--lag", "--group", group)
+        assert (code, out.splitlines()[1].split()[5:]) == (0, [*["≥"] * hidden, str(lag)])
+        assert ("the lag of 1 group is a lower bound" in err) == hidden
+        _, out, _ = _kgtui(secure_broker, principal, capfd, "show", group)
+        assert ("Offsets in topics that you may not describe are not listed" in out) == hidden
+        _, out, _ = _kgtui(secure_broker, principal, capfd, "show", "--format", "json", group)
+        (row,) = json.loads(out)["groups"]
+        assert (row["lag"], row["offsets_may_be_hidden"]) == (lag, hidden)
+        check = ("check", "--for", "1s", "--interval", "1s", "--format", "json", "--all", "--group", group)
+        code, out, _ = _kgtui(secure_broker, principal, capfd, *check)
+        (row,) = json.loads(out)["groups"]
+        assert (code, row["offsets_may_be_hidden"]) == (0, hidden)
+        assert ("permission" in {one["lacks"] for one in row["undecided"]}) == hidden
+
+
+def test_a_denied_topic_of_a_member_is_named(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
+    """Principal `denied` may describe all topics, except `team-b-events`, for which an ACL denies it.
+
+    Nothing reveals the denied topic if the members of the group are not read, or if the group has no members.
+    """
+    members = Members(secure_broker.cluster, "permission-denied", "team-b-events", CLASSIC)
+    try:
+        members.wait_until_assigned()
+        members.commit({0: 4})
+        reason = "the offsets in topic team-b-events are hidden"
+        for words in (
+            ("ls", "--lag", "--members", "--group", "permission-denied"),
+            ("show", "permission-denied"),
+            ("check", "--for", "1s", "--interval", "1s", "--group", "permission-denied"),
+        ):
+            code, _, err = _kgtui(secure_broker, "denied", capfd, *words)
+            assert (code, reason in err) == (1, True), words
+            _, _, err = _kgtui(secure_broker, "viewer", capfd, *words)
+            assert reason not in err, words
+        for group, lag in (("permission-denied", "–"), ("team-a-and-b", "0")):
+            code, out, err = _kgtui(secure_broker, "denied", capfd, "ls", "--lag", "--group", group)
+            assert (code, out.split()[-1], err) == (0, lag, "")
+    finally:
+        members.leave()
+        delete_groups(secure_broker.cluster, "permission-denied")
 
 
 def test_lag_of_a_group_without_commits_is_unknown_if_offsets_may_be_hidden(

@@ -111,9 +111,13 @@ def test_offsets_pane_says_that_offsets_may_be_hidden(secure_broker: Secure, ter
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
     ui.start()
     ui.filter("team-b-app", shown=1)
-    terminal.keys("n", "4")
+    terminal.keys("n", "2")
+    screen = terminal.wait_for("no offsets that you may see", BROKER_TIMEOUT)
+    assert "not all topics" in screen
+    terminal.keys("4")
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you may see" in screen
     assert "no committed offsets" not in screen
+    assert re.search(r"team-b-app +0 +\? ", screen)  # the row of the tree, with the number of members and the lag
     terminal.keys("q")
     assert terminal.status() == 0

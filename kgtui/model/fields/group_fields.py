@@ -112,9 +112,15 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
     return None if total is None else total.unknown
 
 
-def _partition_count(snapshot: Snapshot, group: str) -> int | None:
+def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
+    """Return whether offsets of the group may be hidden; None if its offsets or the permissions were not read."""
     total = _lag_total(snapshot, group)
-    return None if total is None else total.partitions
+    return None if total is None or snapshot.access is None else total.hidden
+
+
+def _hidden_topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
+    reading = snapshot.offsets.get(group)
+    return None if reading is None else reading.value.hidden_topics
 
 
 def _topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
@@ -146,13 +152,13 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format a total lag: `7`, or `≥ 7` if the lag of some partitions is not known.
+    """Format a total lag: `7`, or `≥ 7` if the lag of some partitions is not known or may be hidden.
 
     The text is `?` if no lag is known, and empty if the group has no offsets.
     """
     if total.lag is None:
-        return "?" if total.unknown else ""
-    return f"≥ {total.lag}" if total.unknown else str(total.lag)
+        return "?" if total.lower_bound else ""
+    return f"≥ {total.lag}" if total.lower_bound else str(total.lag)
 
 
 def _names_text(names: Sequence[str]) -> str:
@@ -263,9 +269,19 @@ LAG_UNKNOWN: GroupField = Field(
     "lag_unknown", "LAG UNKNOWN", "int", "partitions whose lag could not be computed", _lag_unknown,
     unit="partitions", missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
+OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
+    "offsets_may_be_hidden", "MAY BE HIDDEN", "boolean",
+    "Metadata: whether brokers may have left out offsets because of missing permissions, so that the lag is a lower "
+    "bound", _may_be_hidden, needs="lag",
+)  # fmt: skip
+HIDDEN_TOPICS: GroupField = Field(
+    "hidden_topics", "HIDDEN TOPICS", "array", "topics of members that the user may not describe", _hidden_topics,
+    format=_names_text, encode=list,
+)  # fmt: skip
 PARTITION_COUNT: GroupField = Field(
-    "partition_count", "PARTITIONS", "int", "OffsetFetch or DescribeShareGroupOffsets", _partition_count,
-    unit="partitions", missing=Missing.UNREAD, needs="lag",
+    "partition_count", "PARTITIONS", "int", "OffsetFetch or DescribeShareGroupOffsets", _lag_total,
+    unit="partitions", format=lambda total: f"{'≥ ' * total.hidden}{total.partitions}",
+    encode=lambda total: total.partitions, missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
 PARTITIONS: GroupField = Field(
     "partitions", "PARTITIONS", "array", "see `partition_fields`", _partitions, format=lambda rows: str(len(rows)),
@@ -291,7 +307,10 @@ READ_AT: GroupField = Field(
     "read_at", "READ AT", "timestamp", "when members or offsets were last read", _read_at, format=_time, encode=_time
 )
 
-LISTED = (GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LAG_UNKNOWN, READ_AT)
+LISTED = (
+    GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, MEMBER_COUNT, LAG, LAG_UNKNOWN, READ_AT,
+    OFFSETS_MAY_BE_HIDDEN,
+)  # fmt: skip
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, LAG)
@@ -305,6 +324,7 @@ WIDE_LIST_COLUMNS = (
 DETAILED = (
     GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH, OPERATIONS, MEMBERS,
     TOPOLOGY, TOPOLOGY_STATUS, LAG, LAG_UNKNOWN, PARTITIONS, CONFIGS, DESCRIBED_BY, READ_AT,
+    OFFSETS_MAY_BE_HIDDEN, HIDDEN_TOPICS,
 )  # fmt: skip
 """Fields of a group in the JSON of `kgtui show` and of incident reports (Export dialog)."""
 

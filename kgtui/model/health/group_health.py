@@ -37,13 +37,27 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
     return run_at_once(health_steps(history, retention))
 
 
-def with_hidden_offsets(health: GroupHealth) -> GroupHealth:
-    """Return a copy of the health of a group from whose reads a broker may have left out all offsets.
+def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
+    """Return the health of a group whose offsets brokers may have left out, because of missing permissions.
 
-    In the copy, the lag is unknown, and every worse verdict is undecided.
+    Every worse verdict is then possible. The lag and the age of the oldest unread record are lower bounds.
+
+    Args:
+        none_visible: whether the group has no visible offsets, so that its lag is unknown.
     """
-    hidden = Undecided(Status.ERR, Lack.LAG, why=HIDDEN)
-    return replace(health, lag=None, undecided=(*health.undecided, hidden))
+    if health.status is Status.NOT_FOUND:
+        return health
+    if none_visible:
+        hidden = Undecided(Status.ERR, Lack.LAG, why=HIDDEN)
+        return replace(health, lag=None, undecided=(*health.undecided, hidden))
+    worse = () if health.status >= Status.ERR else (Undecided(Status.ERR, Lack.PERMISSION, why=HIDDEN),)
+    return replace(
+        health,
+        lag=None if health.lag is None else replace(health.lag, hidden=True),
+        time_lag=None if health.time_lag is None else replace(health.time_lag, at_least=True),
+        drain=None,
+        undecided=(*health.undecided, *worse),
+    )
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
@@ -151,7 +165,7 @@ def _trend(history: ReadHistory) -> Slope | None:
 
 
 def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
-    if history.lag is None or history.lag.unknown:
+    if history.lag is None or history.lag.lower_bound:
         return None
     return drain(history.lag.lag, trend)
 

@@ -62,6 +62,8 @@ class Lack(Enum):
     """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
     LAG = "lag"
     """The lag is needed, but not known. `Undecided.why` is the reason."""
+    PERMISSION = "permission"
+    """Offsets in topics that the user may not describe may be hidden. The verdict is about the other topics only."""
 
 
 @dataclass(frozen=True, slots=True)

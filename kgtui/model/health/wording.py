@@ -69,6 +69,8 @@ def expiry(empty: EmptyPeriod) -> str:
 
 def missing(undecided: Undecided) -> str:
     """Return which data is missing to decide a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    if undecided.lack is Lack.PERMISSION:
+        return "offsets in topics that you may not describe may be hidden"
     if undecided.why == HIDDEN:
         return f"{NONE_VISIBLE}; brokers leave out the topics that you may not describe"
     if undecided.lack is Lack.LAG:

@@ -157,7 +157,7 @@ def _members(snapshot: Snapshot, group: str) -> Number:
 
 def _lag(snapshot: Snapshot, group: str) -> Number:
     lag = facts.lag_total(snapshot, group)
-    return Number(None) if lag is None else Number(True, lag.lag, lag.unknown > 0)
+    return Number(None) if lag is None else Number(True, lag.lag, lag.lower_bound)
 
 
 def _time_lag(snapshot: Snapshot, group: str) -> Number:

@@ -248,12 +248,14 @@ class NumberTerm:
         # `newer` contains the groups that were read again after the sweep.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
+        if is_lag and snapshot.hides_topics:
+            return lambda group: self.of_group(group, snapshot, marked)
 
         def holds(group: str) -> bool | None:
             summary = summaries.get(group)
             if summary is None or group in newer:
                 return self.of_group(group, snapshot, marked)
-            answer = self._holds(number(summary), is_lag and summary.lag_unknown > 0)
+            answer = self._holds(number(summary), is_lag and (summary.lag_unknown > 0 or summary.hidden))
             return None if answer is None else answer is not negated
 
         return holds

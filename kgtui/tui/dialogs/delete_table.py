@@ -119,10 +119,11 @@ def plan_summary(made: Plan, folder: StateFolder) -> Content:
     """Return the lines above a table of several groups: how many will be deleted, and the backup folder."""
     allowed, refused = made.allowed, made.refused
     total = sum(line.loss.partitions for line in allowed)
+    at_least = "at least " if any(line.loss.hidden for line in allowed) else ""
     return to_content(
         [
             (
-                Cell(f"{len(allowed):,} will be deleted, with the offsets of {total:,} partitions; "),
+                Cell(f"{len(allowed):,} will be deleted, with the offsets of {at_least}{total:,} partitions; "),
                 Cell(f"{len(refused):,} refused", WARN if refused else MUTED),
             ),
             (Cell("Backups ", MUTED), Cell(str(folder.backups))),

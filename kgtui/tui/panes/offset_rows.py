@@ -274,10 +274,15 @@ def _note(row: OffsetRow) -> Cell:
     return Cell(note, role)
 
 
-def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
-    """Return the parts of the summary above the table: lag, lost records, partitions, and why lags are unknown."""
+def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
+    """Return the parts of the summary above the table: lag, lost records, partitions, and why lags are unknown.
+
+    Args:
+        hidden: whether brokers may have left out partitions, because of missing permissions.
+    """
     summed = total(row.lag for row in rows if row.lag is not None)
-    parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(text.lag(summed.lag, summed.unknown), ACCENT))]
+    lag = text.lag(summed.lag, hidden or summed.lower_bound)
+    parts: list[PaneLine] = [(Cell("lag ", MUTED), Cell(lag, ACCENT))]
     lost = sum(row.lost for row in rows)
     if lost:
         parts.append((Cell(f"{text.marks().fault} {text.exact(lost)} records lost", ERROR),))
@@ -288,7 +293,7 @@ def offsets_summary(rows: Sequence[OffsetRow]) -> list[PaneLine]:
     quiet = counted.pop("no commit", 0)
     parts += [(Cell(f"{text.exact(count)} {reason_text(reason)}", WARN),) for reason, count in counted.items()]
     whole = f"{plural(len(rows), 'partition')} of {plural(len({row.topic for row in rows}), 'topic')}"
-    parts.append((Cell(whole, MUTED),))
+    parts.append((Cell(f"{whole} that you may see" if hidden else whole, MUTED),))
     if quiet:
         parts.append((Cell(f"{text.exact(quiet)} no commit", MUTED),))
     return parts

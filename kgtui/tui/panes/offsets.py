@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from kgtui.model.access import NONE_VISIBLE
-from kgtui.model.facts import hidden_offsets_fault, may_hide_offsets
+from kgtui.model.facts import hidden_offsets_fault, may_hide_offsets, may_hide_topics
 from kgtui.tui.panes.base import Notice, Pane, SummaryLine, join_with_dots
 from kgtui.tui.panes.cells import MUTED, WARN, Cell
 from kgtui.tui.panes.offset_rows import (
@@ -119,7 +119,11 @@ class OffsetsPane(Pane):
         )
         self.table.set_sorted(self._order, descending=self._descending)
         self.table.set_rows(shown, columns=self._columns, fresh=fresh)
-        parts = offsets_summary(self._rows) if self._rows else [(self._no_offsets(),)]
+        if self._rows:
+            hidden = self.snapshot is not None and may_hide_topics(self.snapshot, self.group or "")
+            parts = offsets_summary(self._rows, hidden=hidden)
+        else:
+            parts = [(self._no_offsets(),)]
         if self._lagging or filter_text:
             count = sum(1 for row in shown if row.lag is not None)
             parts.insert(0, (Cell(f"{count} lagging" if self._lagging else f"{count} matching", WARN),))

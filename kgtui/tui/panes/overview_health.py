@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.access import NONE_VISIBLE
+from kgtui.model.access import HIDDEN, NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.burrow import Status
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import duration, expiry, loss_in, missing, reason
-from kgtui.model.offsets import lags, total
+from kgtui.model.offsets import lag_of_group, lags
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
 from kgtui.tui.panes.cells import (
@@ -77,7 +77,11 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     mark, role = {Status.ERR: (marks.error, ERROR), Status.WARN: (marks.warn, WARN)}.get(
         health.status, (marks.stable, OK)
     )
-    cells = [Cell(f"{mark} {_VERDICTS.get(health.kind, health.status.name)}", role)]
+    name = _VERDICTS.get(health.kind, health.status.name)
+    if any(one.why == HIDDEN for one in health.undecided):
+        # As in `kgtui check`, the verdict is about visible topics only. It must not look like a verdict on all topics.
+        name, role = f"{name}?", MUTED if health.status is Status.OK else role
+    cells = [Cell(f"{mark} {name}", role)]
     cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
     age = snapshot.taken_at - (health.read_at or 0.0)
     if age > _STALE:
@@ -229,7 +233,7 @@ def summarize_offsets(offsets: GroupOffsets) -> OffsetSummary:
     committed = [row for row in rows if row.position is not None]
     lost = [row.lost for row in rows if row.lost]
     return OffsetSummary(
-        total=total(rows),
+        total=lag_of_group(offsets),
         partitions=len(rows),
         topics=len({row.topic for row in rows}),
         worst=max((row for row in rows if row.lag), key=lambda row: row.lag or 0, default=None),
@@ -247,27 +251,31 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     if summed is None:
         yield one_line_field("total", *missing_cells(snapshot, group))
         return
-    cells = [Cell(text.lag(summed.lag, summed.unknown))]
+    summed = facts.with_hidden(snapshot, group, summed)
+    cells = [Cell(text.lag(summed.lag, summed.lower_bound))]
     if summed.lag is not None and summed.lag >= 1000:
         cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
     if summed.unknown:
         cells.append(Cell(f"  {plural(summed.unknown, 'partition')} unknown", WARN))
     if facts.may_hide_offsets(snapshot, group):
         cells.append(Cell(f"  {NONE_VISIBLE}", MUTED))
+    elif summed.hidden:
+        cells.append(Cell(f"  {VISIBLE_ONLY}", MUTED))
     yield one_line_field("total", *cells)
+    count = _count(summed.partitions, lower_bound=summed.hidden)
     if offset_summary is None:
-        yield one_line_field("partitions", number_cell(summed.partitions))
+        yield one_line_field("partitions", count)
         return
-    yield one_line_field(
-        "partitions",
-        number_cell(offset_summary.partitions),
-        Cell(f"  of {plural(offset_summary.topics, 'topic')}", MUTED),
-    )
+    yield one_line_field("partitions", count, Cell(f"  of {plural(offset_summary.topics, 'topic')}", MUTED))
     worst = offset_summary.worst
     if worst is not None:
         yield one_line_field(
             "worst", Cell(f"{worst.topic}-{worst.partition}"), Cell(f"  {text.exact(worst.lag)}", MUTED)
         )
+
+
+def _count(value: int, *, lower_bound: bool) -> Cell:
+    return Cell(f"{text.marks().at_least}{text.exact(value)}") if lower_bound else number_cell(value)
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
@@ -277,11 +285,10 @@ def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | 
     elif offset_summary.committed:
         what = "start offsets" if offset_summary.share else "committed offsets"
         where = Cell(f"  {what} in {plural(offset_summary.committed_topics, 'topic')}", MUTED)
-        yield one_line_field("offsets", number_cell(offset_summary.committed), where)
-        if offset_summary.total.lag is not None:
-            yield one_line_field(
-                "unread", Cell(f"{text.lag(offset_summary.total.lag, offset_summary.total.unknown)} records")
-            )
+        summed = facts.with_hidden(snapshot, group, offset_summary.total)
+        yield one_line_field("offsets", _count(offset_summary.committed, lower_bound=summed.hidden), where)
+        if summed.lag is not None:
+            yield one_line_field("unread", Cell(f"{text.lag(summed.lag, summed.lower_bound)} records"))
     else:
         what = NONE_VISIBLE if facts.may_hide_offsets(snapshot, group) else "no committed offsets"
         yield one_line_field("offsets", none_cell(), Cell(f"  {what}", MUTED))

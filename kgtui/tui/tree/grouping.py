@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from kgtui.model.group import Listing
     from kgtui.model.snapshot import Snapshot
-    from kgtui.model.summary import Summary
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
@@ -297,11 +296,16 @@ class NodeTotal:
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups for which the lag of all or of some partitions is unknown.
+        unknown: number of groups for which the lag of all or of some partitions is unknown or may be hidden.
     """
 
     lag: int | None = None
     unknown: int = 0
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether the true lag may be larger than `lag`."""
+        return self.unknown > 0
 
     def __add__(self, other: NodeTotal) -> NodeTotal:
         known = [lag for lag in (self.lag, other.lag) if lag is not None]
@@ -321,7 +325,7 @@ def sum_nodes(nodes: TreeNodes, snapshot: Snapshot) -> Generator[None, None, dic
         lag = unknown = 0
         is_known = False
         for ids in _slices(node.parts):
-            more, missing, any_known = _sum_lags(ids, snapshot.summaries)
+            more, missing, any_known = _sum_lags(ids, snapshot)
             lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)
             if budget <= 0:
@@ -339,15 +343,18 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
             yield part[start : start + SLICE]
 
 
-def _sum_lags(ids: Sequence[str], summaries: Mapping[str, Summary]) -> tuple[int, int, bool]:
+def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
+    """Return the sum of the known lags, the number of groups whose lag is a lower bound, and whether any is known."""
     lag = unknown = 0
     is_known = False
+    summaries, hides_topics = snapshot.summaries, snapshot.hides_topics
     for group in ids:
         summary = summaries.get(group)
         if summary is None:
             unknown += 1
             continue
-        if summary.lag_unknown or summary.fault is not None:
+        hidden = summary.hidden or (hides_topics and facts.may_hide_topics(snapshot, group))
+        if hidden or summary.lag_unknown or summary.fault is not None:
             unknown += 1
         if summary.lag is not None:
             lag += summary.lag

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.offsets import LagTotal, lags, total
+from kgtui.model.offsets import lag_of_group
 from kgtui.model.query import FilterCache
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.gc_tuning import untrack
@@ -23,7 +23,7 @@ from kgtui.tui.tree.sorting import Sort, merge_sorted, sort_groups
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
 
-    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.offsets import GroupOffsets, LagTotal
     from kgtui.model.query import Query
     from kgtui.model.slices import Slices
     from kgtui.model.snapshot import Reading, Snapshot
@@ -298,8 +298,8 @@ class TreeModel:
         if kept is None or kept[0] is not reading:
             if len(self._lags) > 500:
                 self._lags.clear()
-            kept = self._lags[group] = (reading, total(lags(reading.value)))
-        return kept[1]
+            kept = self._lags[group] = (reading, lag_of_group(reading.value))
+        return facts.with_hidden(self.snapshot, group, kept[1])
 
     # Methods that mark groups for an action
 

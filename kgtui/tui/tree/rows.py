@@ -118,7 +118,7 @@ def node_line(
     total = total or NodeTotal(None, node.count)
     ours = nodes.grouping not in ("topic", "family")
     name = text.fit(text.dotted(node.key), name_width, cut="middle") if ours else text.plain(node.key, name_width)
-    lag = text.lag(total.lag, total.unknown)
+    lag = text.lag(total.lag, total.lower_bound)
     return _joined(
         [
             (" " + indent, "node"),
@@ -145,7 +145,7 @@ def group_line(row: TreeRow, depth: int, width: int, *, cursor: bool) -> TreeLin
     name_width = max(wide.name - len(indent) - 2, 1)
     name = text.plain(row.group, name_width, cut="middle")
     total = row.total
-    lag = marks.unknown if total is None else text.lag(total.lag, total.unknown)
+    lag = marks.unknown if total is None else text.lag(total.lag, total.lower_bound)
     members = marks.unknown if row.members is None else text.short(row.members)
     stale = row.age is not None
     return _joined(

@@ -17,6 +17,12 @@ Paragraphs = list[tuple[str, str]]
 """Lines of text as `(text, role)`. Control characters in the text are already escaped; the role gives the color."""
 
 
+_LOWER_BOUNDS: Paragraphs = [
+    ("You may describe only some topics, so that each lag is a lower bound. A filter term about", "kg-muted"),
+    ("lag selects a group only if the term holds for every possible lag.", "kg-muted"),
+]
+
+
 class EmptyState(Static):
     """Widget with the text in place of an empty tree. It is hidden while the tree shows groups."""
 
@@ -68,6 +74,7 @@ def _filtered_out(snapshot: Snapshot) -> Paragraphs:
     return [
         (f"No group matches. The cluster has {text.exact(count)} group{'' if count == 1 else 's'}.", ""),
         ("Press esc to clear the filter, / to change it, ? to list the filter terms.", "kg-muted"),
+        *(_LOWER_BOUNDS if snapshot.hides_topics else ()),
     ]
 
 

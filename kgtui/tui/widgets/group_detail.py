@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import ContentSwitcher
 
 from kgtui.model import facts
+from kgtui.model.access import NONE_VISIBLE
 from kgtui.tui import text
 from kgtui.tui.panes import PANES, PANES_BY_ID, pane_titles
 from kgtui.tui.tree.grouping import type_label
@@ -90,9 +91,11 @@ class GroupTitle(LineWidget):
         pieces: list[Piece] = [
             (f"{text.state_mark(state)} {text.plain(state or 'unknown state', 24)}",
              f"title--{text.state_role(state)}"),
-            dot,
-            (kind, "title--quiet"),
         ]  # fmt: skip
+        if facts.may_hide_topics(snapshot, group):
+            none_visible = facts.has_no_offsets(snapshot, group)
+            pieces += [dot, (NONE_VISIBLE if none_visible else "topics may be hidden", "title--kg-warn")]
+        pieces += [dot, (kind, "title--quiet")]
         reading = snapshot.details.get(group)
         if reading is not None and reading.value.group_epoch is not None:
             epochs = f"epoch {text.exact(reading.value.assignment_epoch)}/{text.exact(reading.value.group_epoch)}"

@@ -78,7 +78,7 @@ class ClusterHeader(LineWidget):
     | :- | :- |
     | `header--name` | Name and environment of the cluster. A color in its configuration replaces the background. |
     | `header--live` | LIVE. |
-    | `header--warn` | PAUSED, REPLAY, CONNECTING, or the number of brokers if not all of them respond. |
+    | `header--warn` | PAUSED, REPLAY, CONNECTING, the number of brokers if not all of them respond, or hidden topics. |
     | `header--error` | NO ANSWER, REFUSED. |
     | `header--plain` | Numbers and times. |
     | `header--quiet` | Less important text, which is left out first on a narrow screen. |
@@ -177,6 +177,9 @@ class ClusterHeader(LineWidget):
                  "header--plain" if all_answer else "header--warn"),
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
+        if snapshot.hides_topics:
+            # Explains the lower bounds (`≥ 120`) in the tree on screens that are too narrow for the details of a group.
+            figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
         if self._marked:

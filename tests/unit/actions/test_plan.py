@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from kgtui.actions.plan import Allowed, Refused, Undo, plan
+from kgtui.actions.plan import Allowed, Refused, Undo, loss_text, plan
 from kgtui.errors import ClientError, UnreachableError
+from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
 from tests.scripted import ScriptedAdmin, member
 
-READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds"}
+READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs", "partition_bounds", "access"}
 
 
 async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
@@ -129,28 +130,25 @@ async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: Sc
     assert "ACL operation DESCRIBE" in reasons[1]
 
 
-ALL = frozenset({"READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
-
-
-@pytest.mark.parametrize(
-    ("operations", "source", "mentioned"),
-    [
-        (ALL, "DescribeGroups v6", False),
-        (None, "DescribeGroups v2", False),
-        (ALL - {"ALTER_CONFIGS"}, "DescribeGroups v6", True),
-        (frozenset({"READ", "DELETE", "DESCRIBE"}), "DescribeGroups v5", False),
-        (frozenset({"READ", "DELETE", "DESCRIBE"}), "DescribeGroups v6", True),
-        (frozenset({"DELETE", "DESCRIBE"}), "DescribeGroups v5", True),
-    ],
-)
+@pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
+@pytest.mark.parametrize("lag", [None, 3])
 async def test_plan_says_that_the_broker_may_have_hidden_offsets(
-    admin: ScriptedAdmin, operations: frozenset[str] | None, source: str, mentioned: bool
+    admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
     """OffsetFetch silently omits topics that the user may not describe. The plan mentions that this is possible."""
-    admin.add("g", state="Empty", operations=operations, source=source)
+    admin.add("g", state="Empty", lag=lag, operations=frozenset({"DELETE", "DESCRIBE"}))
+    admin.user_access = Access(frozenset(), any_topic=any_topic)
     (line,) = (await plan(admin, ["g"])).allowed
     assert any("may not describe" in gap for gap in line.loss.not_restored) == mentioned
-    assert line.loss.undo is (Undo.PARTLY if mentioned else Undo.RESTORABLE)
+    assert (
+        loss_text(line.loss)
+        == {
+            (None, False): "no offsets",
+            (None, True): "no offsets that you may see",
+            (3, False): "offsets of 1 partition in 1 topic, 3 unread records",
+            (3, True): "offsets of at least 1 partition in 1 topic, at least 3 unread records",
+        }[lag, mentioned]
+    )
 
 
 async def test_groups_with_similar_ids_are_planned_separately(admin: ScriptedAdmin) -> None:

@@ -99,6 +99,8 @@ async def test_the_simulator_reports_the_permissions_of_a_user_as_a_broker_does(
         cluster.faults.forbid_topics(["payments.*"])
         assert await access() == Access(frozenset({"DESCRIBE"}), any_topic=False)
         cluster.faults.forbid_topics([])
+        cluster.faults.deny_topics(["payments.*"])
+        assert await access() == FULL_ACCESS
         cluster.faults.forbid_groups(["payments.*"])
         assert await access() == Access(frozenset({"DESCRIBE"}), any_topic=True)
         cluster.faults.forbid_cluster()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import DESCRIBE, OFFSETS, Logs, read_by_coordinator, read_groups, read_in_full
+from kgtui.admin.groups_read import DESCRIBE, OFFSETS
+from kgtui.admin.reading import Logs, read_by_coordinator, read_groups, read_in_full
 from kgtui.errors import UnreachableError
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.group import Listing
@@ -18,7 +19,8 @@ from tests.scripted import ScriptedAdmin, member
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kgtui.admin.reading import GroupsRead
+    from kgtui.admin.groups_read import GroupsRead
+    from kgtui.model.members import Member
     from kgtui.model.offsets import TopicPartition
 
 
@@ -245,3 +247,36 @@ def test_the_time_until_a_deadline_is_divided_equally_among_the_remaining_steps(
     assert (deadline.step(), deadline.step(), deadline.left(), deadline.over) == (1, 1, 1, False)
     now += 2
     assert (deadline.step(), deadline.left(), deadline.over) == (0.001, 0.001, True)
+
+
+@pytest.mark.parametrize("logs", [Logs.COMMITTED_ENDS, Logs.ENDS, Logs.BOUNDS])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        member(topics=("t-c", "secret", "new")),
+        member(assignment=(("t-c", (0,)), ("secret", (1,)), ("new", (0,)))),
+    ],
+    ids=["subscribed", "owned"],
+)
+async def test_topics_of_members_that_the_user_may_not_describe_are_hidden(logs: Logs, reader: Member) -> None:
+    """Topic `new` is not hidden: the user may describe the topic, and nothing is committed in it."""
+    admin = ScriptedAdmin()
+    admin.add("c", members=(reader,), lag=5)
+    admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
+    admin.bounds["new", 0] = PartitionBounds(0, 0)
+    read = await read_groups(admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=logs)
+    assert read.hidden_topics("c") == ("secret",)
+    assert read.lag_of("c") == LagTotal(5, 0, 1, hidden=True)
+    offsets = read.offsets_of("c")
+    assert offsets is not None
+    assert offsets.hidden_topics == ("secret",)
+    assert lag_of_group(offsets).lower_bound
+    # Partition 0 of `secret` is read only to find out about the permission. The group has no row for this partition.
+    assert ("secret", 0) not in (offsets.bounds or {})
+
+
+async def test_permissions_of_topics_are_read_only_for_topics_without_offsets() -> None:
+    admin = ScriptedAdmin()
+    admin.add("c", members=(member(topics=("t-c",), assignment=(("t-c", (0,)),)),), lag=5)
+    await read_groups(admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=Logs.ENDS)
+    assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)

@@ -249,12 +249,13 @@ def test_csv_of_check_has_one_row_per_group(run: Callable[..., Completed]) -> No
 def test_csv_columns_and_json_keys_of_check_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
-        "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason"
+        "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason,offsets_may_be_hidden"
     )
     assert list(objects(run("check", "--format", "json"))["stuck"]) == [
         "group", "type", "protocol", "state", "coordinator", "verdict", "cause", "basis", "reason", "undecided",
         "complete", "lag", "lag_unknown", "max_lag", "trend", "trend_seconds", "time_lag", "drain", "lost", "loss",
         "rebalances", "holding_up", "empty", "partitions", "seconds", "reads", "reads_failed", "read_at",
+        "offsets_may_be_hidden",
     ]  # fmt: skip
 
 

@@ -85,6 +85,36 @@ async def test_check_does_not_call_a_group_ok_if_its_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
+async def test_a_verdict_on_visible_topics_only_is_not_final(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 0, because everything that the user may see could be read."""
+    company.faults.forbid_topics(["unrelated"])
+    found = await checked(company, capfd, "web.sessions")
+    (row,) = found["groups"]
+    assert (row["verdict"], row["offsets_may_be_hidden"], found["code"]) == ("OK", True, 0)
+    (undecided,) = row["undecided"]
+    assert undecided["lacks"] == "permission"
+    assert row["time_lag"]["at_least"]
+    assert "kgtui: the verdict on 1 group is not final: offsets in topics that you may not describe" in found["err"]
+    company.faults.clear()
+    found = await checked(company, capfd, "web.sessions")
+    (row,) = found["groups"]
+    assert (row["undecided"], row["offsets_may_be_hidden"], found["err"]) == ([], False, "")
+
+
+async def test_check_names_the_denied_topic_of_a_member(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
+    """The user may describe every topic, except one for which an ACL denies it."""
+    listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
+    group = listed["groups"][0]["group"]
+    topic = listed["groups"][0]["max_lag"]["topic"]
+    company.faults.deny_topics([topic])
+    found = await checked(company, capfd, group, seconds=10)
+    (row,) = (row for row in found["groups"] if row["group"] == group)
+    assert (row["offsets_may_be_hidden"], found["code"]) == (True, 1)
+    assert f"the offsets in topic {topic} are hidden" in found["err"]
+
+
 CAUSES = {
     # Healthy groups of every type; the topics of some have a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),

@@ -267,7 +267,7 @@ def test_json_output_of_delete_is_one_document_with_plan_and_results(
     plan = {line["group"]: line for line in output["plan"]}
     assert plan["idle-a"]["loss"] == {
         "topics": 1, "partitions": 1, "positions": 1000, "last_commit": None, "undo": "partly",
-        "not_restored": ["commit time and expiry"],
+        "not_restored": ["commit time and expiry"], "offsets_may_be_hidden": False,
     }  # fmt: skip
     assert plan["live"]["allowed"] is False
     results = {line["group"]: line for line in output["results"]}

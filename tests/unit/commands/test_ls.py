@@ -199,25 +199,76 @@ def test_lag_of_a_group_without_permission_to_describe_it_is_unknown(
         assert (ran.code, groups(ran)) == (1, [])
 
 
-def test_ls_reports_possibly_hidden_offsets_only_for_listed_groups_without_offsets(
+RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
+"""The permissions of a user who may describe only some topics."""
+
+
+def test_lags_are_lower_bounds_if_the_user_may_describe_only_some_topics(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The user may not describe every topic, so a group that seems to have no offsets may have hidden ones."""
+    """Only a group without visible offsets makes the result incomplete, and changes the exit code."""
     admin.add("quiet", "consumer")
-    admin.user_access = Access(frozenset({"DESCRIBE"}), any_topic=False)
+    admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
-    assert [line.split()[-1] for line in ran.out.splitlines()[1:]] == ["–", "5", "1500", "7", "?"]
+    lags = [" ".join(line.split()[5:]) for line in ran.out.splitlines()[1:]]
+    assert lags == ["–", "≥ 5", "≥ 1500", "≥ 7", "?"]
     assert ran.code == 1
-    assert ran.err == (
+    hidden, bounds = ran.err.splitlines()
+    assert hidden == (
         "kgtui: group quiet: no offsets that you may see; brokers leave out the topics that you may not describe "
-        "[OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)\n"
+        "[OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)"
+    )
+    assert bounds == (
+        "kgtui: the lags of 3 groups are lower bounds. Brokers leave out the topics that you may not describe. To see "
+        "the whole lag, ask for the ACL operation DESCRIBE on all topics"
     )
     (row,) = json.loads(run("ls", "--lag", "--format", "json", "quiet").out)["groups"]
-    assert (row["lag"], row["lag_unknown"]) == (None, None)
+    assert (row["lag"], row["lag_unknown"], row["offsets_may_be_hidden"]) == (None, None, True)
     ran = run("ls", "--lag", "idle,pay,queue")
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert "the lags of 3 groups are lower bounds" in ran.err
     ran = run("ls", "quiet")
     assert (ran.code, ran.err) == (0, "")
+
+
+def test_json_and_wide_table_say_that_offsets_may_be_hidden(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    for access, hidden, cells in ((RESTRICTED, True, "≥ 5 ≥ 1"), (Access(any_topic=True), False, "5 1")):
+        admin.user_access = access
+        (row,) = json.loads(run("ls", "--lag", "--format", "json", "idle").out)["groups"]
+        assert (row["lag"], row["lag_unknown"], row["offsets_may_be_hidden"]) == (5, 0, hidden)
+        ran = run("ls", "--lag", "--format", "wide", "idle")
+        assert " ".join(ran.out.splitlines()[1].split()[8:-2]) == cells
+        assert ("lower bound" in ran.err) == hidden
+    (row,) = json.loads(run("ls", "--lag", "--format", "json", "kind:connect").out)["groups"]
+    assert row["offsets_may_be_hidden"] is False
+    (row,) = json.loads(run("ls", "--format", "json", "idle").out)["groups"]
+    assert row["offsets_may_be_hidden"] is None
+
+
+def test_lag_filter_excludes_groups_whose_hidden_lag_could_break_the_term(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.user_access = RESTRICTED
+    ran = run("ls", "idle", "lag:..10")
+    assert (ran.code, groups(ran)) == (1, [])
+    assert "the filter selects a group only if its terms hold for every possible lag" in ran.err
+    assert groups(run("ls", "lag:6+")) == ["pay", "queue"]
+    admin.user_access = Access(any_topic=True)
+    ran = run("ls", "idle", "lag:..10")
+    assert (groups(ran), ran.err) == (["idle"], "")
+
+
+def test_ls_names_a_topic_of_a_member_that_an_acl_denies(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    """An ACL denies the user to describe the topic `secret`."""
+    admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
+    admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
+    admin.user_access = Access(any_topic=True)
+    ran = run("ls", "--lag", "--members", "old")
+    assert (ran.code, ran.out.splitlines()[1].split()[-2:]) == (1, ["≥", "3"])
+    assert "kgtui: group old: the offsets in topic secret are hidden" in ran.err
+    assert run("ls", "--lag", "--members", "pay").err == ""
 
 
 def test_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
@@ -229,14 +280,11 @@ def test_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
     assert (ran.code, ran.out.splitlines()[1].split()[-1], ran.err) == (0, "–", "")
 
 
-def test_ls_reads_permissions_only_if_a_listed_group_has_no_offsets(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
-    run("ls", "--lag")
+def test_ls_reads_permissions_only_if_the_lag_is_needed(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    run("ls", "--members", "pay")
     assert "access" not in calls(admin)
-    admin.add("quiet", "consumer")
-    run("ls", "--lag", "quiet")
-    assert "access" in calls(admin)
+    run("ls", "lag:1+")
+    assert [call for call, _ in admin.calls].count("access") == 1
 
 
 def test_lag_of_a_group_without_offsets_is_unknown_if_permissions_cannot_be_read(

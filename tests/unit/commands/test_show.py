@@ -99,3 +99,32 @@ def test_show_names_topics_of_members_that_the_user_may_not_describe(
     (row,) = json.loads(run("show", "old", "--format", "json").out)["groups"]
     assert [part["reason"] for part in row["partitions"]] == ["forbidden", None]
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
+
+
+def test_show_says_that_topics_may_be_missing_from_the_partitions(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    """The exit code is 0, because everything that the user may see could be read."""
+    admin.user_access = Access(any_topic=False)
+    ran = run("show", "pay")
+    assert (ran.code, ran.err) == (0, "")
+    assert next(line.split()[1:] for line in ran.out.splitlines() if "lag  " in line) == ["≥", "15"]
+    assert "\n  Offsets in topics that you may not describe are not listed.\n" in ran.out
+    (row,) = json.loads(run("show", "pay", "--format", "json").out)["groups"]
+    assert (row["lag"], row["offsets_may_be_hidden"], row["hidden_topics"]) == (15, True, [])
+    admin.user_access = Access(any_topic=True)
+    ran = run("show", "pay")
+    assert next(line.split()[1:] for line in ran.out.splitlines() if "lag  " in line) == ["15"]
+    assert "not listed" not in ran.out
+
+
+def test_show_names_a_subscribed_topic_that_the_user_may_not_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
+    admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
+    ran = run("show", "old")
+    assert ran.code == 1
+    assert "the offsets in topic secret are hidden" in ran.err
+    (row,) = json.loads(run("show", "old", "--format", "json").out)["groups"]
+    assert (row["lag"], row["offsets_may_be_hidden"], row["hidden_topics"]) == (3, True, ["secret"])

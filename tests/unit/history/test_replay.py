@@ -11,7 +11,8 @@ import pytest
 
 from kgtui.admin import connect
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import DESCRIBE, read_in_full
+from kgtui.admin.groups_read import DESCRIBE
+from kgtui.admin.reading import read_in_full
 from kgtui.errors import ClientError
 from kgtui.history import Recorder, RecorderOptions, RecordingReader, ReplayAdmin
 from kgtui.history.changes import PollResult

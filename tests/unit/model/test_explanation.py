@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgtui.model import explanation
-from kgtui.model.access import HIDDEN
+from kgtui.model.access import HIDDEN, HIDDEN_TOPICS
 from kgtui.model.answer import Fault
 from kgtui.model.group_types import STATES
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
@@ -14,7 +14,7 @@ from tests.pilot.panes.data import example_snapshot
 
 
 @pytest.mark.parametrize(
-    "name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER", HIDDEN]
+    "name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER", HIDDEN, HIDDEN_TOPICS]
 )
 def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
     found = explanation.explain_fault(Fault(name, "message"))

@@ -54,6 +54,7 @@ def test_json_of_ls_has_the_documented_fields() -> None:
         "lag": 18_200,
         "lag_unknown": 0,
         "read_at": "1970-01-12T13:46:35.000Z",
+        "offsets_may_be_hidden": None,
     }
 
 

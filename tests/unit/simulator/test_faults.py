@@ -180,8 +180,9 @@ async def test_every_group_api_rejects_requests_about_a_forbidden_group(cluster:
     assert (await ask(cluster, node, DESCRIBE_GROUPS, {"Groups": [name]}))["Groups"][0]["ErrorCode"] == 0
 
 
-async def test_no_response_reveals_members_or_offsets_for_a_forbidden_topic(cluster: Simulator) -> None:
-    cluster.faults.forbid_topics(["payments.settled"])
+@pytest.mark.parametrize("fault", ["forbid_topics", "deny_topics"])
+async def test_no_response_reveals_members_or_offsets_for_a_forbidden_topic(cluster: Simulator, fault: str) -> None:
+    getattr(cluster.faults, fault)(["payments.settled"])
     name = "payments.ledger"
     node = cluster.state.coordinator(name)
     group = (await ask(cluster, node, CONSUMER_GROUP_DESCRIBE, {"GroupIds": [name]}))["Groups"][0]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import LagTotal
 from kgtui.model.slices import run_at_once
@@ -18,7 +19,16 @@ from kgtui.model.summary import Summary
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.model import TreeModel
-from kgtui.tui.tree.rows import TreeLine, TreeRow, coarse_age, column_widths, group_line, heading_line, node_line
+from kgtui.tui.tree.rows import (
+    LAG_WIDTH,
+    TreeLine,
+    TreeRow,
+    coarse_age,
+    column_widths,
+    group_line,
+    heading_line,
+    node_line,
+)
 from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
 from tests.pilot.scripted_monitor import NOW, Row, many_groups, snapshot_of, summary
 
@@ -131,6 +141,30 @@ def test_tree_node_has_the_total_lag_and_the_number_of_unknown_lags() -> None:
     assert sums["consumer", "Stable"] == NodeTotal(5, 1)
     assert sums["consumer", "Empty"] == NodeTotal(None, 1)
     assert sums["consumer",] == NodeTotal(5, 2)
+
+
+@pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
+def test_tree_says_that_lags_are_lower_bounds_if_topics_may_be_hidden(any_topic: bool, lags: list[str]) -> None:
+    """A group of Connect has no offsets that could be hidden."""
+    rows: list[Row] = [
+        ("a", "consumer", "consumer", "Stable", 1),
+        ("b", "consumer", "consumer", "Empty", 1),
+        ("c", "classic", "connect", "Stable", 1),
+    ]
+    found = {"a": summary(5), "b": replace(summary(None), partitions=0), "c": replace(summary(None), partitions=0)}
+    snapshot = replace(snapshot_of(rows, summaries=found), access=Access(any_topic=any_topic))
+    model, totals = TreeModel(snapshot), run_at_once(sum_nodes(run_at_once(build_nodes(snapshot, "type")), snapshot))
+    assert totals["consumer",] == NodeTotal(5, 0 if any_topic else 2)
+    assert [lag_cell(group_line(model.group_row(group), 1, 100, cursor=False)) for group, *_ in rows] == lags
+    nodes = run_at_once(build_nodes(snapshot, "type"))
+    node = nodes.by_path["consumer", "Stable"]
+    line = node_line(node, nodes, totals[node.path], 100, opened=True, cursor=False)
+    assert lag_cell(line) == lags[0]
+
+
+def lag_cell(line: TreeLine) -> str:
+    """Return the text in the column for the lag, which is the last column of a row without an age."""
+    return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 
 @given(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kgtui.model.cluster import Retention
-from kgtui.model.health import ReadHistory, Watching, health_of
+from kgtui.model.health import Lack, ReadHistory, Watching, health_of, with_hidden_offsets
 from kgtui.model.health.read_history import PERIODS_KEPT, SAMPLES_KEPT, RebalanceLog
 from kgtui.model.health.values import EmptyPeriod, RebalanceRate, TimeLag
 from kgtui.model.health.wording import duration, expiry
@@ -253,3 +253,15 @@ def test_pause_between_reads_is_a_gap_only_if_longer_than_the_configured_time() 
 )
 def test_text_of_a_duration_has_at_most_two_units(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_health_is_a_lower_bound_if_offsets_in_some_topics_may_be_hidden() -> None:
+    healthy = health_of(watch([offsets((10 * n, 900)) for n in range(12)]))
+    assert (healthy.drain is None, healthy.time_lag is None) == (False, False)
+    hidden = with_hidden_offsets(healthy, none_visible=False)
+    assert hidden.lag is not None
+    assert hidden.lag.lower_bound
+    assert hidden.time_lag is not None
+    assert hidden.time_lag.at_least
+    assert hidden.drain is None
+    assert [one.lack for one in hidden.undecided][-1] is Lack.PERMISSION
