@@ -123,7 +123,7 @@ class PartitionVerdict:
     Attributes:
         status: any status except `ERR`, which is a status of groups.
         complete: number of commits in the window as a fraction (0 to 1) of `Options.intervals`.
-        current_lag: see `Window.current_lag`.
+        current_lag: number of records from the last committed offset to the newest log end; None if it is not known.
         first: the oldest commit in the window; None if there is none.
         last: the newest commit in the window; None if there is none.
     """

@@ -56,7 +56,7 @@ _FAULTS: dict[str, _Text] = {
     ),
     "NO_ANSWER": _Text(
         "The broker accepted the request but did not answer in time. The data of its groups is old.",
-        "the broker's load and the network; kgtui polls a slow broker less often",
+        "the broker's load and the network (kgtui polls a slow broker less often)",
         "Check the broker's request queue and garbage collection, and the network.",
     ),
     "DISCONNECTED": _Text(
@@ -83,7 +83,7 @@ _FAULTS: dict[str, _Text] = {
     "TOPIC_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission to see a topic of the group. If the group is not classic, the broker then "
         "withholds all members.",
-        "ACL on the topic: DESCRIBE, for consumer and share groups on every subscribed topic",
+        "ACL on the topic: DESCRIBE (consumer and share groups need it on every subscribed topic)",
         "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_MAY_BE_HIDDEN": _Text(
@@ -112,7 +112,7 @@ _FAULTS: dict[str, _Text] = {
     "GROUP_ID_NOT_FOUND": _Text(
         "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
-        "Nothing, if it was deleted on purpose. The group is created again when a member joins.",
+        "Nothing needs to be done if the group was deleted on purpose. It is created again when a member joins.",
     ),
     "NON_EMPTY_GROUP": _Text(
         "The group has members, so the broker refuses to delete it or to change its offsets.",
@@ -127,7 +127,7 @@ _FAULTS: dict[str, _Text] = {
     "INVALID_GROUP_ID": _Text("The broker does not accept this group id.", "", "Use a group id that is not empty."),
     "COORDINATOR_LOAD_IN_PROGRESS": _Text(
         "The coordinator is still loading the group from __consumer_offsets, after a restart or after the group moved.",
-        "the size of its partition of __consumer_offsets, and offsets.load.buffer.size",
+        "the size of the group's partition of __consumer_offsets, and offsets.load.buffer.size",
         "Wait. If it takes many minutes, check whether the compaction of __consumer_offsets has stopped.",
     ),
     "COORDINATOR_NOT_AVAILABLE": _Text(
@@ -138,7 +138,7 @@ _FAULTS: dict[str, _Text] = {
     "NOT_COORDINATOR": _Text(
         "The group has moved to another broker since it was last listed.",
         "",
-        "Nothing. kgtui looks up the new coordinator.",
+        "Nothing needs to be done. kgtui looks up the new coordinator.",
     ),
     "UNSTABLE_OFFSET_COMMIT": _Text(
         "A transaction that is still open has uncommitted offsets for the group.",
@@ -149,8 +149,8 @@ _FAULTS: dict[str, _Text] = {
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
-        "offsets.retention.minutes; a coordinator that learns of a topic's deletion drops the offsets at once",
-        "Nothing, or delete the offsets of this topic.",
+        "offsets.retention.minutes; a coordinator that learns that the topic was deleted drops the offsets at once",
+        "You can delete the offsets of this topic.",
     ),
     "LEADER_NOT_AVAILABLE": _Text(
         "The partition has no leader, so its log end offset is not known.",
@@ -158,7 +158,9 @@ _FAULTS: dict[str, _Text] = {
         "kafka-topics.sh --describe --unavailable-partitions",
     ),
     "NOT_LEADER_OR_FOLLOWER": _Text(
-        "The leader of the partition has just changed.", "", "Nothing. kgtui asks the new leader at the next poll.",
+        "The leader of the partition has just changed.",
+        "",
+        "Nothing needs to be done. kgtui asks the new leader at the next poll.",
     ),
     # Explanations of Kafka errors that a broker may return for any request
     "UNSUPPORTED_VERSION": _Text(
@@ -219,7 +221,7 @@ _REASONS: dict[str, _Text] = {
         "The group has no committed offset in the partition and therefore no lag. auto.offset.reset decides where "
         "the group starts to read.",
         "enable.auto.commit, or the commits of the application",
-        "Nothing, if the group has not read the partition yet.",
+        "Nothing needs to be done if the group has not read the partition yet.",
     ),
     "forbidden": _FAULTS["TOPIC_AUTHORIZATION_FAILED"],
     "topic deleted": _FAULTS["UNKNOWN_TOPIC_OR_PARTITION"],
@@ -248,7 +250,7 @@ The operation is taken from this text, because a fault has no attribute for it a
 
 
 def reason_text(reason: str) -> str:
-    """Return the `reason` of a `PartitionLag` as text for people: `not reported` for `not told`, else unchanged.
+    """Return a `PartitionLag.reason` as text for people. Only `not told` is changed, to `not reported`.
 
     `PartitionLag.reason` keeps the value `not told`, because the JSON output contains it.
     """

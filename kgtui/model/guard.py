@@ -27,7 +27,7 @@ If 2.5 times the poll interval of the group's broker is longer, that is the limi
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
 
-NOT_PERMITTED = "you need permission to delete it: ask for the ACL operation DELETE on this group"
+NOT_PERMITTED = "you need permission to delete the group: ask for the ACL operation DELETE on this group"
 _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
@@ -58,7 +58,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
     if state in group_type.deletable_states:
         if count is None:
             return "the broker withheld the members of the group"
-        return f"the broker reports it as {state} but with {_members(count)}" if count else None
+        return f"the broker reports the group as {state} but with {_members(count)}" if count else None
     if state == DEAD:
         return "Dead: the coordinator is removing the group or does not know it"
     if state not in STATES:
@@ -94,8 +94,8 @@ def why_not_described(fault: Fault | None) -> str:
     if fault.name == "GROUP_ID_NOT_FOUND":
         return "no group has this id"
     if fault.name == "GROUP_AUTHORIZATION_FAILED":
-        return "you need permission to describe it: ask for the ACL operation DESCRIBE on this group"
-    return f"its state cannot be read: {fault.message or fault.name}"
+        return "you need permission to describe the group: ask for the ACL operation DESCRIBE on this group"
+    return f"the state of the group cannot be read: {fault.message or fault.name}"
 
 
 def delete_availability(
@@ -114,18 +114,18 @@ def delete_availability(
         return "no group is selected"
     listing = snapshot.groups.get(group)
     if listing is None:
-        return "it is no longer listed"
+        return "the group is no longer listed"
     reading = snapshot.details.get(group)
     if reading is None:
         fault = snapshot.group_faults.get(group)
         if fault is not None:
             return why_not_described(fault)
-        return "its type is not known yet" if listing.type is None else "it has not been described yet"
+        return "the group type is not known yet" if listing.type is None else "the group has not been described yet"
     if reading.fault is not None:
         return why_not_described(reading.fault)
     age = (snapshot.taken_at if now is None else now) - reading.at
     if age > _oldest_allowed(snapshot, listing):
-        return f"its newest description is {age:.0f} s old; wait for the next poll"
+        return f"the newest description of the group is {age:.0f} s old; wait for the next poll"
     return why_not_delete(group, reading.value) or _why_not_listed(listing, reading.value)
 
 

@@ -71,8 +71,8 @@ class Snapshot:
         taken_at: time of the snapshot, in seconds since the epoch.
         groups: group id → row of the group in the newest list of its coordinator, in no particular order. Groups with
             equal rows share one `Listing`.
-        by_listing: listing → ids of the groups with this listing, sorted. The sequences are replaced when they change
-            and never modified.
+        by_listing: listing → ids of the groups with this listing, sorted. A sequence is never modified, but replaced
+            when it changes.
         summaries: group id → summary from the background sweep, which reads all groups again and again. All snapshots
             of a monitor share this mapping, so that older snapshots show later summaries too; a copy of 100,000 entries
             per snapshot would be too slow.

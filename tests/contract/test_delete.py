@@ -306,7 +306,7 @@ async def test_a_delete_without_the_required_acl_is_refused(secure_broker: Secur
         (line,) = (await plan(admin, ["team-b-app"])).lines
         assert (
             getattr(line, "reason", "")
-            == "you need permission to delete it: ask for the ACL operation DELETE on this group"
+            == "you need permission to delete the group: ask for the ACL operation DELETE on this group"
         )
     properties = _properties(secure_broker.command_config("nobody"))
     async with connect([secure_broker.sasl], properties) as admin:

@@ -103,7 +103,7 @@ async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: P
         monitor.publish(snapshot_of([row for row in ROWS if row[0] != "payments.settle"], lags=LAGS))
         await settled(pilot)
         assert main_screen(app).group == "payments.settle"
-        assert main_screen(app).why_unavailable("delete") == "it is no longer listed"
+        assert main_screen(app).why_unavailable("delete") == "the group is no longer listed"
         await pilot.press("n")
         assert main_screen(app).group not in ("payments.settle", None)
 

@@ -288,8 +288,8 @@ PARTITIONS: GroupField = Field(
     encode=_partition_objects, missing=Missing.UNREAD,
 )  # fmt: skip
 TOPICS: GroupField = Field(
-    "topics", "TOPICS", "array", "subscriptions, assignments and offsets", _topics, format=_names_text, encode=list,
-    missing=Missing.UNREAD,
+    "topics", "TOPICS", "array", "topics of subscriptions, assignments and offsets", _topics, format=_names_text,
+    encode=list, missing=Missing.UNREAD,
 )  # fmt: skip
 HOSTS: GroupField = Field(
     "hosts", "HOSTS", "array", f"{_DESCRIBE}: hosts of the members", _hosts, format=_names_text, encode=list,

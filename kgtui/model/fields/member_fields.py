@@ -143,7 +143,7 @@ SUBSCRIPTION: MemberField = Field(
     _subscription_text, missing=Missing.UNKNOWN,
 )  # fmt: skip
 ASSIGNMENT: MemberField = Field(
-    "assignment", "ASSIGNMENT", "object", f"{_DESCRIBE}; of a classic group only while it is Stable",
+    "assignment", "ASSIGNMENT", "object", f"{_DESCRIBE}; for a classic group, only while it is Stable",
     lambda member: member.assignment, format=partitions_text, encode=_partitions_by_topic, missing=Missing.UNKNOWN,
 )  # fmt: skip
 ASSIGNMENT_TEXT: MemberField = Field(
@@ -210,8 +210,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether tables of this group's members have a column for a field.
 
-    A field with `hide_empty` has a column if any member has a value. The protocol has a column if some members use
-    another protocol than their group. Every other field has a column.
+    A field with `hide_empty` has a column if any member has a value. The field `protocol` has a column if some members
+    use another protocol than their group. Every other field has a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

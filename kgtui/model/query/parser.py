@@ -154,7 +154,7 @@ def _sort_keys(raw: RawTerm) -> list[SortKey]:
             _fail(
                 f"groups cannot be sorted by {name!r}{_meant(name, tuple(SORT_KEYS))}",
                 value.start, value.end - value.start,
-                ", ".join(SORT_KEYS) + ", each followed by - for the reverse order",
+                ", ".join(SORT_KEYS) + "; a - after the name reverses the order",
             )  # fmt: skip
         keys.append(SortKey(name, text.endswith("-")))
     return keys

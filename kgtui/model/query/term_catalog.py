@@ -50,7 +50,7 @@ class TermKey:
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter with the term that needs no quotes in a shell.
+        example: a filter that contains the term and needs no quotes in a shell.
         values: the accepted values, for error messages and suggestions; empty if every text or number is accepted.
         needs: the data that the term needs in addition to the list of groups.
         heading: how the help names the term; `key:` by default.
@@ -273,7 +273,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "members",
-        "Number of members: 2+ at least, ..5 at most, 2..5 between, 0, or unknown (in the terminal UI also >5 and <5).",
+        "Number of members: 2+ (at least 2), ..5 (at most 5), 2..5, 0, or unknown; in the terminal UI also >5 and <5.",
         "members:2+",
         needs=_DESCRIPTION,
         units=COUNT_UNITS,

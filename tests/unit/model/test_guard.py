@@ -80,7 +80,7 @@ def test_empty_groups_of_every_type_may_be_deleted(type_: str) -> None:
         ({"state": "Hibernating"}, "does not know the state Hibernating"),
         ({"type": "tiered"}, "does not know groups of type tiered"),
         ({"type": "share"}, "ShareGroupDescribe describes share groups, but DescribeGroups v6 answered"),
-        ({"members": (member(),)}, "the broker reports it as Empty but with 1 member"),
+        ({"members": (member(),)}, "the broker reports the group as Empty but with 1 member"),
         ({"members": None}, "withheld"),
         ({"operations": frozenset({"READ", "DESCRIBE"})}, "ask for the ACL operation DELETE on this group"),
         ({"group": "G"}, "the description belongs to another group"),
@@ -139,9 +139,9 @@ def test_deletion_is_offered_for_an_empty_group_that_was_described_recently() ->
 @pytest.mark.parametrize(
     ("taken", "words"),
     [
-        (snapshot(at=88.0), "its newest description is 12 s old; wait for the next poll"),
-        (snapshot(None), "it has not been described yet"),
-        (snapshot(None, listing=Listing(None, "consumer", None, 1)), "its type is not known yet"),
+        (snapshot(at=88.0), "the newest description of the group is 12 s old; wait for the next poll"),
+        (snapshot(None), "the group has not been described yet"),
+        (snapshot(None, listing=Listing(None, "consumer", None, 1)), "the group type is not known yet"),
         (snapshot(None, faults={"g": Fault("GROUP_AUTHORIZATION_FAILED", "", 30)}), "ACL operation DESCRIBE"),
         (snapshot(stale=Fault("NO_ANSWER", "broker 1 is slow")), "broker 1 is slow"),
         (snapshot(listing=Listing("classic", "consumer", "Stable", 1)), "listed as Stable and described as Empty"),
@@ -157,7 +157,7 @@ def test_user_is_told_why_the_deletion_of_a_group_is_not_offered(taken: Snapshot
 
 def test_deletion_is_not_offered_without_a_listed_group_or_in_read_only_sessions() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
-    assert delete_availability(snapshot(), "other") == "it is no longer listed"
+    assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
@@ -168,5 +168,6 @@ def test_deletion_accepts_an_older_description_if_the_poll_interval_is_long() ->
     """
     assert delete_availability(snapshot(at=88.0, interval=30.0), "g") is None
     assert (
-        delete_availability(snapshot(), "g", now=200.0) == "its newest description is 100 s old; wait for the next poll"
+        delete_availability(snapshot(), "g", now=200.0)
+        == "the newest description of the group is 100 s old; wait for the next poll"
     )
