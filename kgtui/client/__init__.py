@@ -19,6 +19,7 @@ of kgtui that imports aiokafka.
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `assertion` | creates the signed assertions that a token endpoint accepts instead of a client secret |
+| `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
 | `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |

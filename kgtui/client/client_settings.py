@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properties"]
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
-_KNOWN_MECHANISMS = ("AWS_MSK_IAM",)
-"""Mechanisms of Kafka clients that kgtui does not support."""
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
 """Property with the maximum size of a response. Java clients have no such property; the name comes from librdkafka."""
@@ -36,8 +34,8 @@ class ClientSettings:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: one of `MECHANISMS`; None if SASL is not used.
-        oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER.
+        mechanism: the mechanism that is sent to the broker, which is OAUTHBEARER for AWS_MSK_IAM; None without SASL.
+        oauth: where the tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
         kerberos: where the Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: the TLS settings; None if TLS is not used.
         delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
@@ -140,10 +138,10 @@ def _login(properties: Mapping[str, str]) -> dict[str, Any]:
     """Read the properties of SASL, and return the arguments for `ClientSettings`, by name."""
     mechanism = _mechanism(properties)
     module = _login_module(properties)
-    if mechanism == "OAUTHBEARER":
+    if mechanism in {"OAUTHBEARER", "AWS_MSK_IAM"}:
         from kgtui.client.oauth import oauth_from_properties
 
-        return {"mechanism": mechanism, "oauth": oauth_from_properties(properties, module)}
+        return {"mechanism": "OAUTHBEARER", "oauth": oauth_from_properties(properties, module)}
     if mechanism == "GSSAPI":
         from kgtui.client.kerberos import kerberos_from_properties, unknown_options
 
@@ -184,13 +182,8 @@ def _mechanism(properties: Mapping[str, str]) -> str:
     # GSSAPI is Kafka's default.
     mechanism = properties.get("sasl.mechanism", "").strip() or "GSSAPI"
     if mechanism not in MECHANISMS:
-        if mechanism not in _KNOWN_MECHANISMS:
-            raise ConfigError(
-                f"sasl.mechanism={mechanism} is not a mechanism of Kafka: set it to one of {', '.join(MECHANISMS)}"
-            )
         raise ConfigError(
-            f"sasl.mechanism={mechanism} is not supported yet: set it to one of {', '.join(MECHANISMS)} that "
-            "the broker supports"
+            f"sasl.mechanism={mechanism} is not a mechanism of Kafka: set it to one of {', '.join(MECHANISMS)}"
         )
     return mechanism
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui.client.exchange import LoginExchange
 from kgtui.client.kerberos_errors import explain_refusal
+from kgtui.client.msk_iam import explain_offer, reason_of
 from kgtui.client.scram import scram_steps
 from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
 from kgtui.protocol.error_codes import lookup
@@ -70,7 +71,7 @@ class Login:
             ConnectError: no token or ticket can be obtained.
         """
         if self._tokens is not None:
-            await self._tokens.get()
+            await self._tokens.get(address.host)
         if self._tickets is not None:
             await self._tickets.get(address.host)
 
@@ -103,7 +104,7 @@ class Login:
     def _steps(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Return a generator of the messages of the login. The broker's response to each message is sent to it."""
         if self._tokens is not None:
-            return self._token_steps()
+            return self._token_steps(address)
         if self._tickets is not None:
             return self._tickets.messages(address.host)
         return self._plain_steps() if self._settings.mechanism == "PLAIN" else scram_steps(self._settings, address)
@@ -112,11 +113,11 @@ class Login:
         """Yield the message of PLAIN (RFC 4616)."""
         yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
 
-    async def _token_steps(self) -> AsyncGenerator[bytes, bytes]:
+    async def _token_steps(self, address: Address) -> AsyncGenerator[bytes, bytes]:
         """Yield the messages of OAUTHBEARER."""
         if self._tokens is None or self._settings.oauth is None:
             return
-        token = await self._tokens.get()
+        token = await self._tokens.get(address.host)
         extensions = "".join(f"\x01{name}={value}" for name, value in self._settings.oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
@@ -134,6 +135,8 @@ class Login:
             )
         if code == _UNSUPPORTED_SASL_MECHANISM or (code == 0 and mechanism not in offer["Mechanisms"]):
             offered = ", ".join(offer["Mechanisms"])
+            if self._settings.oauth is not None and self._settings.oauth.msk_iam is not None:
+                raise ConnectError(explain_offer(str(address), offered), address=str(address))
             advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set another sasl.mechanism"
             raise ConnectError(
                 f"{address} does not offer the SASL mechanism {mechanism}: {advice}", address=str(address)
@@ -155,6 +158,9 @@ class Login:
                     "and whether the token has expired (kafka-delegation-tokens.sh --describe)"
                 )
             return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
+        if self._settings.oauth is not None and self._settings.oauth.msk_iam is not None:
+            reason = reason_of(reply["ErrorMessage"] or "")
+            return f"{address} refused the AWS credentials{reason}: {self._tokens.advice()}"
         return f"{address} refused the token{_status(reply['ErrorMessage'] or '')}: {self._tokens.advice()}"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kgtui.client.assertion import FILE_KEY, ISSUER_KEY, Assertion, assertion_from_properties
+from kgtui.client.msk_iam import HANDLER, MECHANISM, MskIam, msk_iam_from_options
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 
@@ -52,6 +53,7 @@ class OAuth:
         extensions: names and values that are sent to the broker together with the token.
         claims: claims of tokens without a signature.
         lifetime: lifetime of tokens without a signature, in seconds.
+        msk_iam: which AWS credentials sign the tokens for Amazon MSK; None for other tokens.
     """
 
     url: str = ""
@@ -66,10 +68,11 @@ class OAuth:
     extensions: tuple[tuple[str, str], ...] = ()
     claims: Mapping[str, str | float] = field(default_factory=dict)
     lifetime: float = 3600.0
+    msk_iam: MskIam | None = None
 
 
 def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) -> OAuth:
-    """Read the settings of OAUTHBEARER.
+    """Read the settings of OAUTHBEARER, or of AWS_MSK_IAM, for which OAUTHBEARER is used too.
 
     Args:
         properties: the client properties.
@@ -78,6 +81,9 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     Raises:
         ConfigError: a value is missing or invalid. The message names the property.
     """
+    mechanism = properties.get("sasl.mechanism", "").strip()
+    if mechanism == MECHANISM or properties.get("sasl.login.callback.handler.class", "").strip() == HANDLER:
+        return OAuth(msk_iam=msk_iam_from_options(mechanism, module))
     if module.short_name != _MODULE:
         raise ConfigError(f"sasl.jaas.config: OAUTHBEARER needs the login module {_MODULE}, not {module.short_name}")
     options = {name: str.__str__(value.reveal()) for name, value in module.options.items()}

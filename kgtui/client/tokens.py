@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from kgtui.client.claims import SKEW, claims_of, clock_advice, describe, time_of
+from kgtui.client.msk_iam import region_of, sign
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError
 from kgtui.model.rfc3339 import rfc3339
@@ -60,13 +61,20 @@ class Tokens:
         self._token: Token | None = None
         self._refresh_at = 0.0
         self._fetching: asyncio.Task[Token] | None = None
+        self._region = ""
+        self._identity = ""
 
-    async def get(self) -> Token:
+    async def get(self, host: str = "") -> Token:
         """Return a valid token. A new one is requested when most of the lifetime of the current token is over.
+
+        Args:
+            host: host name of the broker, which contains the AWS region of all brokers if they belong to Amazon MSK.
 
         Raises:
             ConnectError: no valid token can be obtained. The message says why and what to do.
         """
+        if self._oauth.msk_iam is not None and (region := region_of(host) or self._region) != self._region:
+            self._region, self._token, self._fetching = region, None, None
         if self._token is not None and time.time() < self._refresh_at:
             return self._token
         if self._fetching is None or self._fetching.done():
@@ -85,6 +93,12 @@ class Tokens:
 
         Brokers do not say why they refuse a signed token. The advice therefore contains the claims that they check.
         """
+        if self._oauth.msk_iam is not None:
+            identity = f" for {self._identity}" if self._identity else ""
+            return (
+                f"check that an IAM policy allows kafka-cluster:Connect{identity}, that the credentials are valid in "
+                "the region of the brokers, and the clock of this machine"
+            )
         if not self._oauth.url:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"
         token = Token(NO_SECRET, 0.0) if self._token is None else self._token
@@ -101,6 +115,10 @@ class Tokens:
         return token
 
     def _read(self) -> Token:
+        if self._oauth.msk_iam is not None:
+            signed = sign(self._oauth.msk_iam, self._region)
+            self._identity = signed.identity
+            return checked(signed.text.reveal(), "Amazon's signer", lifetime=signed.lifetime)
         if not self._oauth.url:
             return _unsecured(self._oauth)
         if self._oauth.url.startswith("file:"):

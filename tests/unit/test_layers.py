@@ -26,6 +26,8 @@ pytestmark = pytest.mark.xdist_group("layers")
 HEAVY = {
     "aiokafka",
     "asyncio",
+    "botocore",
+    "cryptography",
     "deltalake",
     "javaproperties",
     "msgspec",

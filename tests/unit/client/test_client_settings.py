@@ -94,7 +94,7 @@ def test_client_properties_set_the_pauses_between_attempts_to_connect(
             SASL | {"sasl.mechanism": "plain"},
             "sasl.mechanism=plain is not a mechanism of Kafka: set it to one of PLAIN, SC",
         ),
-        (SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism=AWS_MSK_IAM is not supported yet"),
+        (SASL | {"sasl.mechanism": "AWS_MSK_IAM"}, "AWS_MSK_IAM needs the login module IAMLoginModule"),
         (SASL | {"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
         (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "PLAIN needs"),
         (SASL | {"sasl.jaas.config": PLAIN.replace("username", "user")}, "sasl.jaas.config: username is missing"),

@@ -1,0 +1,249 @@
+"""Log in to Amazon MSK with IAM: sign a token with AWS credentials.
+
+MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM, which Java clients use, and OAUTHBEARER with a token
+that is a signed URL (SigV4), for all other clients. kgtui sends OAUTHBEARER for both, so that a cluster with Kafka
+2.7.1 or newer is needed. The tokens come from Amazon's signer for Python (extra `security`).
+
+The options in `sasl.jaas.config` are those of Amazon's login module for Java, with two differences: if a profile or
+role cannot be used, the default credentials are not tried; and a role is assumed in the region of the brokers if
+awsStsRegion is not set.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from kgtui.client.secret import NO_SECRET, Secret
+from kgtui.errors import ConfigError, ConnectError
+
+if TYPE_CHECKING:
+    from kgtui.client.properties import LoginModule
+
+MECHANISM = "AWS_MSK_IAM"
+HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
+"""Value of `sasl.login.callback.handler.class` with which Java clients use OAUTHBEARER with signed URLs."""
+
+_MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"}
+"""Mechanism → login module that Java clients need."""
+
+_HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
+_TIMEOUT = 10.0
+"""Time limit for connecting to AWS STS and for each read, in seconds."""
+
+_SHOWN_ERRORS = frozenset(
+    {
+        "ConfigParseError",
+        "ConnectTimeoutError",
+        "EndpointConnectionError",
+        "InvalidRegionError",
+        "NoCredentialsError",
+        "PartialCredentialsError",
+        "ProfileNotFound",
+        "ReadTimeoutError",
+        "SSOTokenLoadError",
+        "TokenRetrievalError",
+        "UnauthorizedSSOTokenError",
+    }
+)
+"""Errors of botocore whose text contains no secret. Of other errors, only the name is shown."""
+
+
+_ADVICE = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsProfileName in "
+    "sasl.jaas.config to a profile"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MskIam:
+    """Which AWS credentials sign the tokens.
+
+    Attributes:
+        profile: profile in the AWS configuration; empty for the default credentials, for example of the environment.
+        role: ARN of the role that is assumed with the default credentials, or with `key`; empty if none is assumed.
+        session_name, external_id: arguments for assuming the role.
+        sts_region: region of the STS endpoint; empty for the region of the brokers.
+        fips: whether the STS endpoint is one with FIPS 140.
+        key: access key id, secret access key and session token with which the role is assumed; empty for the default.
+        show_identity: whether the error about a refused token contains the ARN of the credentials (`awsDebugCreds`).
+    """
+
+    profile: str = ""
+    role: str = ""
+    session_name: str = "aws-msk-iam-auth"
+    external_id: str = ""
+    sts_region: str = ""
+    fips: bool = False
+    key: tuple[Secret, Secret, Secret] = (NO_SECRET, NO_SECRET, NO_SECRET)
+    show_identity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignedToken:
+    """A token, and its lifetime in seconds.
+
+    Attributes:
+        identity: ARN of the credentials that signed the token; empty if it is not known.
+    """
+
+    text: Secret
+    lifetime: float
+    identity: str
+
+
+def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
+    """Read the options of the login module in `sasl.jaas.config`.
+
+    Raises:
+        ConfigError: the login module does not belong to the mechanism, an option is not supported, or the signer is not
+            installed.
+    """
+    needed = _MODULES[mechanism]
+    if module.short_name != needed:
+        raise ConfigError(f"sasl.jaas.config: {mechanism} needs the login module {needed}, not {module.short_name}")
+    options = {name: str.__str__(value.reveal()) for name, value in module.options.items()}
+    if "awsMskRegionProvider" in options:
+        raise ConfigError(
+            "sasl.jaas.config: awsMskRegionProvider is not supported, because kgtui cannot run Java classes: remove "
+            "it, and set the environment variable AWS_REGION"
+        )
+    if find_spec("aws_msk_iam_sasl_signer") is None:
+        raise ConfigError(
+            "AWS MSK IAM needs the package aws-msk-iam-sasl-signer-python, which is not installed. Run: pip install "
+            "'kgtui[security]'"
+        )
+    names = ("awsRoleAccessKeyId", "awsRoleSecretAccessKey", "awsRoleSessionToken")
+    key_id, key, token = (Secret(options.get(name, "")) for name in names)
+    if bool(key_id) != bool(key):
+        raise ConfigError("sasl.jaas.config: set both awsRoleAccessKeyId and awsRoleSecretAccessKey, or neither")
+    return MskIam(
+        profile=options.get("awsProfileName", ""),
+        role=options.get("awsRoleArn", ""),
+        session_name=options.get("awsRoleSessionName", "") or MskIam().session_name,
+        external_id=options.get("awsRoleExternalId", ""),
+        sts_region=options.get("awsStsRegion", ""),
+        fips=options.get("awsShouldUseFips", "").lower() == "true",
+        key=(key_id, key, token),
+        show_identity=options.get("awsDebugCreds", "").lower() == "true",
+    )
+
+
+def region_of(host: str) -> str:
+    """Return the AWS region in the host name of an MSK broker; `""` if the name contains none."""
+    found = _HOST.fullmatch(host)
+    return found[1].lower() if found else ""
+
+
+def explain_offer(address: str, offered: str) -> str:
+    """Return the message about a broker that offers only other mechanisms, which are named in `offered`."""
+    return (
+        f"{address} does not offer the SASL mechanism OAUTHBEARER, with which kgtui logs in to Amazon MSK, but "
+        f"{offered or 'none'}: use the port for IAM (9098), and a cluster with Kafka 2.7.1 or newer"
+    )
+
+
+def reason_of(message: str) -> str:
+    """Return why MSK refused a login, in parentheses and after a space; `""` if its message contains no reason."""
+    found = re.fullmatch(r"(?:\[[0-9a-f-]+\]: )?([A-Za-z][A-Za-z ,']{0,99})\.?", message)
+    return f" ({found[1]})" if found else ""
+
+
+def sign(settings: MskIam, region: str) -> SignedToken:
+    """Sign a token. This function blocks, and may ask AWS STS or the metadata service of AWS for credentials.
+
+    Args:
+        region: the AWS region of the brokers; `""` for the region in the environment or the AWS configuration.
+
+    Raises:
+        ConnectError: there are no credentials or no region, or AWS refuses the role. The message contains no secret.
+    """
+    from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
+    from botocore.credentials import CredentialProvider
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.session import Session
+
+    try:
+        session = Session(profile=settings.profile or None)
+        region = region or os.environ.get("AWS_REGION", "") or session.get_config_variable("region") or ""
+        if not region:
+            raise ConnectError(
+                "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use host "
+                "names of brokers that end with .kafka.REGION.amazonaws.com"
+            )
+        credentials = _credentials(session, settings, region)
+
+        class Given(CredentialProvider):  # type: ignore[misc]  # botocore has no types
+            def load(self) -> Any:
+                return credentials
+
+        text, expires_ms = MSKAuthTokenProvider.generate_auth_token_from_credentials_provider(region, Given())
+        identity = _identity(session, credentials, settings, region) if settings.show_identity else ""
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "no reason given")
+        raise ConnectError(
+            f"AWS refused {error.operation_name} ({code}): check awsRoleArn in sasl.jaas.config, the trust policy of "
+            "the role, and that the credentials are valid"
+        ) from None
+    except BotoCoreError as error:
+        name = type(error).__name__
+        reason = str(error).rstrip(".") if name in _SHOWN_ERRORS else name
+        raise ConnectError(f"the AWS credentials cannot be used ({reason}): {_ADVICE}") from None
+    return SignedToken(Secret(text), expires_ms / 1000 - time.time(), identity)
+
+
+def _credentials(session: Any, settings: MskIam, region: str) -> Any:
+    """Return the credentials of botocore that sign the token. Their values do not change later."""
+    from botocore.credentials import Credentials
+
+    # As in Java, a profile has priority over a role.
+    if settings.role and not settings.profile:
+        client = _sts(session, settings, region, settings.key)
+        more = {"ExternalId": settings.external_id} if settings.external_id else {}
+        found = client.assume_role(RoleArn=settings.role, RoleSessionName=settings.session_name, **more)["Credentials"]
+        return Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
+    loaded = session.get_credentials()
+    frozen = loaded.get_frozen_credentials() if loaded is not None else None
+    if frozen is None or not (frozen.access_key and frozen.secret_key):
+        problem = f"the AWS profile {settings.profile!r} has none" if settings.profile else "none were found"
+        raise ConnectError(f"AWS credentials are missing ({problem}): {_ADVICE}")
+    return frozen
+
+
+def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret, Secret]) -> Any:
+    """Return a client of AWS STS.
+
+    Args:
+        key: access key id, secret access key and session token; empty for the default credentials.
+    """
+    from botocore.config import Config
+
+    key_id, secret, token = (part.reveal() or None for part in key)
+    return session.create_client(
+        "sts",
+        region_name=settings.sts_region or region,
+        aws_access_key_id=key_id,
+        aws_secret_access_key=secret,
+        aws_session_token=token,
+        config=Config(
+            connect_timeout=_TIMEOUT,
+            read_timeout=_TIMEOUT,
+            retries={"total_max_attempts": 2},
+            use_fips_endpoint=settings.fips or None,
+        ),
+    )
+
+
+def _identity(session: Any, credentials: Any, settings: MskIam, region: str) -> str:
+    """Return the ARN of the credentials; `""` if AWS STS does not return it."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        key = (Secret(credentials.access_key), Secret(credentials.secret_key), Secret(credentials.token or ""))
+        return str(_sts(session, settings, region, key).get_caller_identity()["Arn"])
+    except (BotoCoreError, ClientError):
+        return ""

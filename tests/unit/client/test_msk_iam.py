@@ -1,0 +1,299 @@
+"""Tests of logins to Amazon MSK with IAM. No test connects to AWS: a server on loopback plays AWS STS."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import threading
+import time
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
+
+import pytest
+
+from kgtui.client.address import Address
+from kgtui.client.client_settings import from_properties
+from kgtui.client.login import Login
+from kgtui.client.msk_iam import HANDLER, region_of
+from kgtui.client.tokens import Tokens
+from kgtui.errors import ConfigError, ConnectError
+from tests.unit.client.test_login import FakeConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
+BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"
+ROLE = "arn:aws:iam::123456789012:role/msk"
+MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"
+BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+@pytest.fixture(autouse=True)
+def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Remove the AWS settings of this machine, and switch off the metadata service, which is on the network."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
+@pytest.fixture
+def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
+    """Play AWS STS. Returns the header `Authorization` and the form fields of each request."""
+    received: list[tuple[str, dict[str, list[str]]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            received.append((self.headers["Authorization"], form))
+            status, body = answer(form)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield received
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def answer(form: dict[str, list[str]]) -> tuple[int, str]:
+    """Return the HTTP status and the response of AWS STS to a request."""
+    if form["Action"] == ["GetCallerIdentity"]:
+        return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
+    if form["RoleArn"] != [ROLE]:
+        return 403, f"<R><Error><Code>AccessDenied</Code><Message>no {SECRET}</Message></Error></R>"
+    given = {"AccessKeyId": "ASIAROLE", "SecretAccessKey": "r0le-S3cret", "SessionToken": SESSION}
+    inner = "".join(f"<{name}>{value}</{name}>" for name, value in given.items())
+    return 200, f"<R><AssumeRoleResult><Credentials>{inner}</Credentials></AssumeRoleResult></R>"
+
+
+def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
+    """Return the properties of Amazon's README for one of the two mechanisms."""
+    handler = (
+        "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
+    )
+    value = HANDLER if mechanism == "OAUTHBEARER" else "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{BEARER if mechanism == 'OAUTHBEARER' else MODULE} {options};",
+        handler: value,
+    }
+
+
+def tokens_of(properties: dict[str, str]) -> Tokens:
+    settings = from_properties(properties)
+    assert settings.mechanism == "OAUTHBEARER"
+    assert settings.warnings == ()
+    assert settings.oauth is not None
+    assert SECRET not in repr(settings)
+    return Tokens(settings.oauth)
+
+
+async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
+    """Return the signed URL in the token for a broker."""
+    token = await tokens_of(properties).get(host)
+    assert token.expires == pytest.approx(time.time() + 900, abs=30)
+    text = str.__str__(token.text.reveal())
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
+async def failure(properties: dict[str, str], host: str = BROKER) -> str:
+    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
+    with pytest.raises(ConnectError) as caught:
+        await tokens_of(properties).get(host)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    return str(caught.value)
+
+
+def signature_of(url: str, secret: str) -> str:
+    """Compute the signature of a URL as Amazon documents it (Signature Version 4, query parameters).
+
+    The signer adds the parameter User-Agent after it has signed the URL, as Amazon's signer for Java does.
+    """
+    parts = urlsplit(url)
+    unsigned = {"X-Amz-Signature", "User-Agent"}
+    parameters = {name: value for name, value in parse_qsl(parts.query) if name not in unsigned}
+    query = "&".join(
+        f"{name}={value}"
+        for name, value in sorted((quote(n, safe="-_.~"), quote(v, safe="-_.~")) for n, v in parameters.items())
+    )
+    empty = hashlib.sha256(b"").hexdigest()
+    request = f"GET\n{parts.path}\n{query}\nhost:{parts.netloc}\n\nhost\n{empty}"
+    _, date, region, service, end = parameters["X-Amz-Credential"].split("/")
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    to_sign = f"AWS4-HMAC-SHA256\n{parameters['X-Amz-Date']}\n{date}/{region}/{service}/{end}\n{digest}"
+    key = f"AWS4{secret}".encode()
+    for part in (date, region, service, end, to_sign):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key.hex()
+
+
+def fields_of(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url).query))
+
+
+def test_the_region_is_read_from_the_host_name_of_a_broker() -> None:
+    for host, region in (
+        (BROKER, "eu-central-1"),
+        ("boot-abc.c3.kafka-serverless.us-east-1.amazonaws.com", "us-east-1"),
+        ("B-2-public.x.y.c1.KAFKA.US-GOV-WEST-1.amazonaws.com", "us-gov-west-1"),
+        ("b-1.x.y.c2.kafka.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("kafka.us-east-1.example.com", ""),
+        ("broker", ""),
+    ):
+        assert region_of(host) == region
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize("mechanism", ["AWS_MSK_IAM", "OAUTHBEARER"])
+async def test_the_token_is_a_url_that_is_signed_with_the_credentials(
+    mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SESSION_TOKEN", SESSION)
+    url = await signed_url(properties_of(mechanism=mechanism))
+    fields = fields_of(url)
+    assert url.startswith("https://kafka.eu-central-1.amazonaws.com/?")
+    assert (fields["Action"], fields["X-Amz-Expires"]) == ("kafka-cluster:Connect", "900")
+    assert (fields["X-Amz-Algorithm"], fields["X-Amz-SignedHeaders"]) == ("AWS4-HMAC-SHA256", "host")
+    assert fields["X-Amz-Security-Token"] == SESSION
+    key_id, _, *scope = fields["X-Amz-Credential"].split("/")
+    assert (key_id, scope) == (KEY_ID, ["eu-central-1", "kafka-cluster", "aws4_request"])
+    assert fields["X-Amz-Signature"] == signature_of(url, SECRET)
+    assert fields["X-Amz-Signature"] != signature_of(url, f"{SECRET}x")
+    assert fields["X-Amz-Signature"] != signature_of(url.replace("eu-central-1", "eu-central-2"), SECRET)
+
+
+async def test_a_profile_signs_the_token_and_has_the_region(tmp_path: Path) -> None:
+    """The host name contains no region, for example because it belongs to a proxy."""
+    (tmp_path / "credentials").write_text(f"[admin]\naws_access_key_id = AKIDADMIN\naws_secret_access_key = {SECRET}\n")
+    (tmp_path / "config").write_text("[profile admin]\nregion = eu-north-1\n")
+    url = await signed_url(properties_of('awsProfileName="admin" awsMaxRetries="3"'), "kafka.example")
+    assert fields_of(url)["X-Amz-Credential"].startswith("AKIDADMIN/")
+    assert url.startswith("https://kafka.eu-north-1.")
+    assert fields_of(url)["X-Amz-Signature"] == signature_of(url, SECRET)
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_role_is_assumed_with_its_session_name(sts: list[tuple[str, dict[str, list[str]]]]) -> None:
+    options = f'awsRoleArn="{ROLE}" awsRoleSessionName="kgtui" awsRoleExternalId="x1" awsStsRegion="eu-west-2"'
+    url = await signed_url(properties_of(options))
+    assert fields_of(url)["X-Amz-Credential"].startswith("ASIAROLE/")
+    assert fields_of(url)["X-Amz-Security-Token"] == SESSION
+    assert fields_of(url)["X-Amz-Signature"] == signature_of(url, "r0le-S3cret")
+    await signed_url(properties_of(f'awsRoleArn="{ROLE}" awsRoleAccessKeyId="AKIDROLE" awsRoleSecretAccessKey="k"'))
+    (authorization, form), (other, plain) = sts
+    assert f"Credential={KEY_ID}/" in authorization
+    assert "/eu-west-2/sts/" in authorization
+    assert (form["RoleArn"], form["RoleSessionName"], form["ExternalId"]) == ([ROLE], ["kgtui"], ["x1"])
+    assert "Credential=AKIDROLE/" in other
+    assert "/eu-central-1/sts/" in other
+    assert plain["RoleSessionName"] == ["aws-msk-iam-auth"]
+
+
+@pytest.mark.usefixtures("credentials", "sts")
+async def test_a_refused_role_is_reported_with_the_code_of_aws() -> None:
+    message = await failure(properties_of('awsRoleArn="arn:aws:iam::1:role/other"'))
+    assert message.startswith("AWS refused AssumeRole (AccessDenied): check awsRoleArn in sasl.jaas.config")
+
+
+async def test_missing_credentials_and_regions_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsP"
+    assert f"AWS credentials are missing (none were found): {advice}" in await failure(properties_of())
+    message = await failure(properties_of('awsProfileName="no"'))
+    assert f"the AWS credentials cannot be used (The config profile (no) could not be found): {advice}" in message
+    (tmp_path / "config").write_text("[profile empty]\nregion = eu-north-1\n")
+    message = await failure(properties_of('awsProfileName="empty"'))
+    assert "AWS credentials are missing (the AWS profile 'empty' has none): set" in message
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+    message = await failure(properties_of())
+    assert "(Partial credentials found in env, missing: AWS_SECRET_ACCESS_KEY): set" in message
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    message = await failure(properties_of(), "kafka.example")
+    assert "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use host" in message
+    monkeypatch.setenv("AWS_REGION", "eu-south-1")
+    assert (await signed_url(properties_of(), "kafka.example")).startswith("https://kafka.eu-south-1.")
+
+
+@pytest.mark.parametrize(
+    ("properties", "says"),
+    [
+        (
+            {"sasl.jaas.config": f"{BEARER};"},
+            "AWS_MSK_IAM needs the login module IAMLoginModule, not OAuth",
+        ),
+        (
+            {"sasl.jaas.config": f'{MODULE} awsMskRegionProvider="x.Y";'},
+            "awsMskRegionProvider is not supported",
+        ),
+        (
+            {"sasl.jaas.config": f'{MODULE} awsRoleAccessKeyId="{SECRET}";'},
+            "set both awsRoleAccessKeyId and",
+        ),
+        ({"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
+        ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported yet"),
+    ],
+)
+def test_the_error_names_the_wrong_property_or_option_of_msk_iam(properties: dict[str, str], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_properties({**properties_of(), **properties})
+    assert says in str(caught.value)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_the_error_says_how_to_install_the_signer_of_amazon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.client.msk_iam.find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match=r"is not installed\. Run: pip install 'kgtui\[security\]'"):
+        from_properties(properties_of())
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_signing_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading credentials may take seconds, for example if a role is assumed."""
+    done = threading.Event()
+    monkeypatch.setattr("kgtui.client.msk_iam._credentials", lambda *_: done.wait(10) and None)
+    fetching = asyncio.create_task(failure(properties_of()))
+    await asyncio.sleep(0.05)
+    assert not fetching.done()
+    done.set()
+    with pytest.raises(AttributeError):
+        await fetching
+
+
+@pytest.mark.usefixtures("credentials", "sts")
+async def test_a_refusal_names_the_identity_and_the_reason_of_msk() -> None:
+    settings = from_properties(properties_of('awsDebugCreds="true"'))
+    login, address = Login(settings), Address(BROKER, 9098)
+    await login.prepare(address)
+    refused = {"ErrorCode": 58, "ErrorMessage": "[446c81dc-9ab3-4d4b-b174-4ecd9baa406c]: Access denied"}
+    with pytest.raises(ConnectError) as caught:
+        await login.run(FakeConnection(refused), address)
+    advice = f"check that an IAM policy allows kafka-cluster:Connect for {ROLE}/me, that the credentials are valid in"
+    assert str(caught.value).startswith(f"{address} refused the AWS credentials (Access denied): {advice}")
