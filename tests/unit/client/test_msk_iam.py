@@ -10,17 +10,19 @@ import threading
 import time
 import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 
+from kgtui.client import msk_iam
 from kgtui.client.address import Address
 from kgtui.client.client_settings import from_properties
 from kgtui.client.login import Login
 from kgtui.client.msk_iam import HANDLER, region_of
 from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
+from tests.unit.client import test_login
 from tests.unit.client.test_login import FakeConnection
 
 if TYPE_CHECKING:
@@ -269,7 +271,7 @@ def test_the_error_names_the_wrong_property_or_option_of_msk_iam(properties: dic
 
 
 def test_the_error_says_how_to_install_the_signer_of_amazon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgtui.client.msk_iam.find_spec", lambda _: None)
+    monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"is not installed\. Run: pip install 'kgtui\[security\]'"):
         from_properties(properties_of())
 
@@ -277,14 +279,38 @@ def test_the_error_says_how_to_install_the_signer_of_amazon(monkeypatch: pytest.
 @pytest.mark.usefixtures("credentials")
 async def test_signing_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading credentials may take seconds, for example if a role is assumed."""
-    done = threading.Event()
-    monkeypatch.setattr("kgtui.client.msk_iam._credentials", lambda *_: done.wait(10) and None)
-    fetching = asyncio.create_task(failure(properties_of()))
+    done, read = threading.Event(), msk_iam._credentials
+
+    def read_slowly(*arguments: Any) -> Any:
+        done.wait(10)
+        return read(*arguments)
+
+    monkeypatch.setattr(msk_iam, "_credentials", read_slowly)
+    fetching = asyncio.create_task(signed_url(properties_of()))
     await asyncio.sleep(0.05)
     assert not fetching.done()
     done.set()
-    with pytest.raises(AttributeError):
-        await fetching
+    assert (await fetching).startswith("https://")
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_new_token_is_signed_when_a_host_name_shows_the_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bootstrap server may have another name than the brokers, and the environment another region."""
+    monkeypatch.setenv("AWS_REGION", "us-west-1")
+    tokens = tokens_of(properties_of())
+    first = await tokens.get("kafka.example")
+    second = await tokens.get(BROKER)
+    assert first.text != second.text
+    assert await tokens.get("kafka.example") is second
+    assert await tokens.get(BROKER) is second
+
+
+async def test_a_broker_without_oauthbearer_is_reported_with_what_msk_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_login, "OFFER", {"ErrorCode": 0, "Mechanisms": ["AWS_MSK_IAM"]})
+    with pytest.raises(
+        ConnectError, match=r"but AWS_MSK_IAM: use the port for IAM \(9098\), and a cluster with Kafka 2"
+    ):
+        await Login(from_properties(properties_of())).run(FakeConnection(), Address(BROKER, 9098))
 
 
 @pytest.mark.usefixtures("credentials", "sts")
