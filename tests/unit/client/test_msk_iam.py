@@ -307,9 +307,7 @@ async def test_a_new_token_is_signed_when_a_host_name_shows_the_region(monkeypat
 
 async def test_a_broker_without_oauthbearer_is_reported_with_what_msk_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_login, "OFFER", {"ErrorCode": 0, "Mechanisms": ["AWS_MSK_IAM"]})
-    with pytest.raises(
-        ConnectError, match=r"but AWS_MSK_IAM: use the port for IAM \(9098\), and a cluster with Kafka 2"
-    ):
+    with pytest.raises(ConnectError, match=r"but AWS_MSK_IAM: use the port for IAM \(9098\), and"):
         await Login(from_properties(properties_of())).run(FakeConnection(), Address(BROKER, 9098))
 
 
