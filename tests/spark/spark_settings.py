@@ -31,20 +31,20 @@ def _java_options(*flags: str) -> dict[str, str]:
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# In the first minutes of a JVM, its compilers take half of the CPU time. The thresholds of the optimizing compiler
-# (tier 4) are three to eight times the JVM's defaults, so that it compiles fewer methods.
-LONG_LIVED = SMALL_JOBS | _java_options(
-    "-XX:+UseParallelGC",
-    "-XX:Tier4InvocationThreshold=25000",
-    "-XX:Tier4MinInvocationThreshold=5000",
-    "-XX:Tier4CompileThreshold=50000",
-    "-XX:Tier4BackEdgeThreshold=200000",
+# In the first minutes of a JVM, its compilers take half of the CPU time. The optimizing compiler is off, because the
+# tests are too short for it. The bytecode of the 20,000 classes that Spark loads is not verified.
+_FAST_START = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
 )
+LONG_LIVED = SMALL_JOBS | _java_options("-XX:+UseParallelGC", *_FAST_START)
 """Options of the session that all tests share."""
 
-_SHORT_LIVED_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+_SHORT_LIVED_JVM = ("-XX:+UseSerialGC", *_FAST_START)
 SHORT_LIVED = SMALL_JOBS | _java_options(*_SHORT_LIVED_JVM)
-"""Options for programs that run only briefly. The optimizing compiler is off, because it would not save time."""
+"""Options for programs that run only briefly."""
 
 ON_CLUSTER = SHORT_LIVED | {
     "spark.driver.host": "127.0.0.1",

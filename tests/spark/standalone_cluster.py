@@ -88,6 +88,7 @@ class StandaloneCluster:
             "PATH": f"{self._folder / 'bin'}:{os.environ['PATH']}",
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
         with log.open("wb") as output:

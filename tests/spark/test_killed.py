@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kgtui.lake.schemas import BRONZE, GOLD, SILVER
-from kgtui.pipeline.spark_lake import SparkLake
+from tests.spark.stored_rows import stored_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pathlib import Path
 
+    from kgtui.pipeline.spark_lake import SparkLake
     from tests.spark.background_runs import BackgroundRuns
 
 
+Rows = dict[str, list[dict[str, Any]]]
+"""All rows of each table of a lake, by table name."""
+
+
 @pytest.fixture(scope="module")
-def expected(uninterrupted_lake: SparkLake) -> dict[str, list[str]]:
+def expected(uninterrupted_lake: SparkLake) -> Rows:
     """Rows that all tables must have, from a run that was not killed."""
-    rows = all_rows(uninterrupted_lake)
+    rows = all_rows(uninterrupted_lake.folder.path)
     assert rows["commits"]
     assert rows["lag"]
     assert rows["health"]
     return rows
 
 
-def all_rows(lake: SparkLake) -> dict[str, list[str]]:
-    """Return all rows of each table as sorted texts, by table name."""
-    return {table.name: sorted(map(str, lake.read(table).collect())) for table in (*BRONZE, *SILVER, *GOLD)}
+def all_rows(lake: Path) -> Rows:
+    """Return the sorted rows of each table."""
+    return {table.name: stored_rows(lake, table) for table in (*BRONZE, *SILVER, *GOLD)}
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 @pytest.mark.timeout(3_600)
 def test_restarting_a_killed_pipeline_neither_loses_nor_duplicates_rows(
-    spark: SparkSession, background_runs: BackgroundRuns, expected: dict[str, list[str]], kills: int
+    background_runs: BackgroundRuns, expected: Rows, kills: int
 ) -> None:
     lakes, killed = background_runs.killed(kills)
     assert killed >= kills * 3 / 4
     for path in lakes:
-        assert all_rows(SparkLake(spark, path)) == expected
+        assert all_rows(path) == expected
