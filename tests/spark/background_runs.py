@@ -140,8 +140,9 @@ class BackgroundRuns:
                 start_new_session=True,
                 env=environment | {"KGTUI_SPARK_JARS": str(jars.spark_folder()), "KGTUI_SPARK_MEMORY": "700m"},
             )
-        # 19 is the lowest priority. The program runs in the background and must not slow down the tests.
-        os.setpriority(os.PRIO_PROCESS, self._running.pid, 19)
+        # The program runs in the background and should not slow down the tests, so its priority is lower. It is not
+        # much lower, because Spark waits only 10 s until a Python worker has started.
+        os.setpriority(os.PRIO_PROCESS, self._running.pid, os.getpriority(os.PRIO_PROCESS, 0) + 2)
         return self._running
 
 
