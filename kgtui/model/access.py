@@ -33,16 +33,16 @@ NONE_VISIBLE = "no offsets that you may see"
 """Text for a group that seems to have no offsets, although a broker may have left them out."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text beside numbers that do not count the topics which a broker may have left out."""
+"""Text beside a number, such as a lag, that does not include the topics which a broker may have left out."""
 
 NOT_LISTED = "Offsets in topics that you may not describe are not listed."
-"""Sentence below a list of offsets of which a broker may have left out some."""
+"""Sentence below a list of offsets that may be incomplete, because a broker may have left out some topics."""
 
 LOWER_BOUND_REASON = (
     "Brokers leave out the topics that you may not describe. To see the whole lag, ask for the ACL operation "
     "DESCRIBE on all topics"
 )
-"""Sentences that say why a lag is a lower bound."""
+"""Reason why a reported lag is only a lower bound, and what to do about it."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you may not describe. To list every group, "
@@ -73,7 +73,7 @@ class Access:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether brokers may leave out topics of any group, because the user may describe only some topics."""
+        """Whether brokers may leave out topics in which a group has offsets: the user may describe only some topics."""
         return not self.any_topic
 
     @property
@@ -96,7 +96,7 @@ def hidden_fault(group: str) -> Fault:
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return a fault that says that the offsets of a group in topics of its members are hidden.
+    """Return a fault that says that a group has members on topics whose offsets are hidden from the user.
 
     Args:
         topics: the topics that the user may not describe, at least one.

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the summary by the sweep is newer."""
+    """Return the description of a group; None if it was not read, or if the background sweep has a newer summary."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the lag in the summary by the sweep is newer."""
+    """Return the offsets of a group; None if they were not read, or if the background sweep has read a newer lag."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -70,7 +70,8 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out some or all offsets of a group, because of missing permissions.
 
     This is the case if the user may describe only some topics, or if a member reads a topic that the user may not
-    describe. A user who may describe a topic with any name is assumed to see all other topics.
+    describe. For a user who may describe every topic except denied ones, it is not known whether topics without members
+    are hidden; they are assumed to be visible.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -108,9 +109,10 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return the fault of a group with hidden offsets, or without visible offsets; None if nothing may be hidden.
+    """Return the fault of a group whose offsets are hidden from the user; None if there is no sign of that.
 
-    A group that has visible offsets, and whose members name no hidden topic, has no fault either.
+    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible although the
+    user may describe only some topics.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:

@@ -38,12 +38,12 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return the health of a group whose offsets brokers may have left out, because of missing permissions.
+    """Return a copy of the health of a group, changed for offsets that brokers may have left out.
 
-    Every worse verdict is then possible. The lag and the age of the oldest unread record are lower bounds.
+    In the copy, worse verdicts are undecided, and the lag and the age of the oldest unread record are lower bounds.
 
     Args:
-        none_visible: whether the group has no visible offsets, so that its lag is unknown.
+        none_visible: whether the group has no visible offsets. The lag in the copy is then unknown.
     """
     if health.status is Status.NOT_FOUND:
         return health

@@ -380,7 +380,7 @@ HELP: tuple[HelpRow, ...] = (
 
 NOTES: tuple[str, ...] = (
     "Several terms are joined by AND. A word that contains a colon must be quoted or escaped.",
-    "A group whose value is not known matches neither a term nor the term after not:. Use unknown, as in lag:unknown.",
+    "Neither lag:0 nor not:lag:0 finds a group whose lag is unknown, but lag:unknown does. This holds for all terms.",
 )
 
 
