@@ -116,8 +116,9 @@ def check_installed() -> None:
         if isinstance(error, ModuleNotFoundError) and error.name == "gssapi":
             problem = (
                 "needs the package gssapi, which is not installed. Run: pip install 'kgtui[security]'. On Linux, this "
-                "compiles gssapi with a C compiler and the headers of Kerberos: first install libkrb5-dev and gcc "
-                "(Debian, Ubuntu), krb5-devel and gcc (RHEL, Fedora), or krb5-dev and build-base (Alpine)"
+                "compiles gssapi. First install the headers of Kerberos and Python, and a C compiler: libkrb5-dev, "
+                "python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and gcc (RHEL, Fedora), or krb5-dev, "
+                "python3-dev and build-base (Alpine)"
             )
         else:
             problem = (

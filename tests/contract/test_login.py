@@ -25,7 +25,7 @@ from kgtui.model.rfc3339 import rfc3339
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.certificates import make_stores
 from tests.brokers.config import write_properties
-from tests.brokers.kdc import with_cache, with_keytab
+from tests.brokers.kdc import REALM, with_cache, with_keytab
 from tests.brokers.secure import AUDIENCE, ISSUER, KEY_ID, LIVE_GROUP, MECHANISMS, PASSWORDS, SESSION, TOKEN_SCOPE
 from tests.signed_tokens import new_key, verified, write_key
 from tests.token_server import SECRET, token_server
@@ -118,6 +118,20 @@ async def test_a_missing_kerberos_ticket_is_reported_with_the_command_kinit(
 
 
 @pytest.mark.broker
+async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
+    secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ticket is for another service on the host of the broker, as if the broker had an old keytab."""
+    use_kdc(secure_broker, monkeypatch)
+    other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
+    secure_broker.kdc.add(other)
+    properties = with_keytab("team", secure_broker.keytabs["team"]) | {"sasl.kerberos.service.name": "other"}
+    reason = await refusal(secure_broker.sasl, properties)
+    assert reason.startswith(f"{secure_broker.sasl} refused the Kerberos login as team@{REALM}: check that the keytab")
+    assert f"has the current key of {other}, that the clocks agree" in reason
+
+
+@pytest.mark.broker
 async def test_step_sasl_of_doctor_shows_result_of_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +139,7 @@ async def test_step_sasl_of_doctor_shows_result_of_kerberos_login(
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
         (good, (True, "logged in with GSSAPI")),
-        (good | {"sasl.kerberos.service.name": "other"}, (False, "there is no Kerberos ticket for other/")),
+        (good | {"sasl.kerberos.service.name": "none"}, (False, "there is no Kerberos ticket for none/")),
     ):
         async with Pool([secure_broker.sasl], from_properties(properties), options=OPTIONS) as pool:
             (steps,) = (await pool.login_steps(timeout=20)).values()

@@ -139,7 +139,7 @@ def test_missing_gssapi_is_reported_with_the_packages_to_install(monkeypatch: py
         from_properties(properties(jaas(**KEYTAB)))
     text = str(caught.value)
     assert "needs the package gssapi, which is not installed. Run: pip install 'kgtui[security]'" in text
-    assert "libkrb5-dev and gcc (Debian, Ubuntu), krb5-devel and gcc (RHEL, Fedora)" in text
+    assert "libkrb5-dev, python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and gcc (RHEL, Fedora)" in text
 
 
 def test_a_missing_kerberos_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
