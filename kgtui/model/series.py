@@ -173,9 +173,9 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return the rates since the previous sample: records written per second and records read per second.
+        """Return records written and records read per second since the previous sample; NaN for an unknown rate.
 
-        The third value is the number of records by which positions went back. An unknown rate is NaN.
+        The third value is the number of records by which positions went back.
         """
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:

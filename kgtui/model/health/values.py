@@ -55,9 +55,7 @@ class Lack(Enum):
     """What kind of data is still needed to decide a verdict."""
 
     TIME = "time"
-    """The committed offset must be unchanged for `Undecided.needs` seconds. So far, this has been observed for `has`
-    seconds.
-    """
+    """The group must be watched for longer. `Undecided.needs` and `has` are durations in seconds."""
     COMMITS = "commits"
     """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
     LAG = "lag"

@@ -80,7 +80,7 @@ class SortKey:
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
-        """Return the sort key in the filter language."""
+        """Return the sort key as text in the filter language."""
         return f"sort:{self.key}{'-' if self.descending else ''}"
 
 

@@ -55,7 +55,7 @@ class Range:
         return True if low else None
 
     def spelled(self, units: Mapping[str, int]) -> str:
-        """Return the range in the filter language, so that it needs no quotes in a shell.
+        """Return the range as text in the filter language, so that it needs no quotes in a shell.
 
         Args:
             units: unit → factor: `COUNT_UNITS` or `TIME_UNITS`.

@@ -107,7 +107,7 @@ class IdTerm:
         return [group for group in ids if any(match(group) for match in matchers) is passing]
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         key = "fuzzy:" if self.any_of[0].kind == "fuzzy" else ""
         values = [one.spelled(first=index == 0) for index, one in enumerate(self.any_of)]
         return negation(self.negated) + key + ",".join(values)
@@ -156,7 +156,7 @@ class ListingTerm:
         return any(match(text) for text in texts for match in matchers) is not self.negated
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         values = [f'"{glob.spelled()}"' if self._needs_quotes(glob) else glob.spelled() for glob in self.any_of]
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
@@ -212,7 +212,7 @@ class NameTerm:
         return self._entry.names(snapshot, group) is not None
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         return f"{negation(self.negated)}{self.key}:{','.join(glob.spelled() for glob in self.any_of)}"
 
 
@@ -277,7 +277,7 @@ class NumberTerm:
         return None if None in answers else False
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         units = self._entry.units
         return f"{negation(self.negated)}{self.key}:{','.join(one.spelled(units) for one in self.any_of)}"
 
@@ -313,5 +313,5 @@ class FlagTerm:
         return True
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         return f"{negation(self.negated)}{self.key}:{'yes' if self.value else 'no'}"

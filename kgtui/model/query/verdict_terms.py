@@ -56,7 +56,7 @@ class VerdictMatch:
         return status >= required if self.or_worse else status == required
 
     def spelled(self) -> str:
-        """Return the value in the filter language."""
+        """Return the value as text in the filter language."""
         return self.name + "+" * self.or_worse
 
 
@@ -102,5 +102,5 @@ class VerdictTerm:
         return group in snapshot.health
 
     def spelled(self) -> str:
-        """Return the term in the filter language."""
+        """Return the term as text in the filter language."""
         return f"{negation(self.negated)}verdict:{','.join(one.spelled() for one in self.any_of)}"
