@@ -145,7 +145,7 @@ class Assignment:
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the change to the target assignment. The member that must give up the most items is
             first.
-        idle: ids of the members that are idle; see `is_idle`.
+        idle: ids of the members that own no item and get none from the target assignment.
         unreported: ids of members whose assignment is not known.
         skews: how evenly items are distributed over members, over hosts and, if members have racks, over racks.
     """

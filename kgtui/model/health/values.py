@@ -166,7 +166,7 @@ class EmptyPeriod:
 
     Attributes:
         seconds: observed time in the state Empty.
-        at_least: whether the group may have been Empty for longer, because it already was at the first read.
+        at_least: whether the group may have been Empty for longer, because it was already Empty at the first read.
         expires_in: time until the broker may delete offsets of the group, in seconds. None if the time is not known, or
             if it does not depend on when the group became Empty.
         after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups). If

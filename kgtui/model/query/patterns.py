@@ -42,7 +42,7 @@ class Glob:
         return _glob_matcher(self.text, self.wild)
 
     def spelled(self) -> str:
-        """Return the pattern as text in the filter language, with `%` for `*`, because `%` needs no quotes in a shell."""
+        """Return the pattern as text in the filter language, with `%` for `*`: `%` needs no quotes in a shell."""
         text = "".join("%" if i in self.wild and c == "*" else c for i, c in enumerate(self.text))
         return spelled(text, self.wild)
 
