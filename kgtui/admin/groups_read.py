@@ -104,7 +104,10 @@ class GroupsRead:
 
         Brokers leave out the offsets in these topics. This requires that log ends were read.
         """
-        found = ((topic, self.bounds.get((topic, 0))) for topic in self._without_offsets(group))
+        topics = self._without_offsets(group)
+        if not topics:
+            return ()
+        found = ((topic, self.bounds.get((topic, 0))) for topic in topics)
         return tuple(sorted(topic for topic, bounds in found if bounds is not None and bounds.error in FORBIDDEN))
 
     def topics_of(self, group: str) -> Iterable[str] | None:
@@ -142,7 +145,8 @@ class GroupsRead:
 
     def _without_offsets(self, group: str) -> Collection[str]:
         """Return the topics that described members subscribe to or own, and in which the group has no offset."""
-        description, committed = self.descriptions.get(group), self.committed.get(group)
+        description = self.descriptions.get(group)
+        committed = None if description is None else self.committed.get(group)
         if description is None or committed is None:
             return ()
         found = self._without_offsets_of.get(group)

@@ -261,9 +261,9 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
     now, summaries, topics, faults = time.time(), dict(snapshot.summaries), Topics(), read.group_faults()
     for group in ids:
-        hidden = read.hidden_topics(group)
-        if hidden:
-            faults.setdefault(group, hidden_topics_fault(group, hidden))
+        total = read.lag_of(group)
+        if total.hidden:
+            faults.setdefault(group, hidden_topics_fault(group, read.hidden_topics(group)))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
             # The group has no offsets, or its offsets were not requested. Its topics are then only those to which its
@@ -271,7 +271,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
-            read.lag_of(group),
+            total,
             with_offset,
             faults.get(group),
             now,

@@ -58,7 +58,8 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
     summary = snapshot.summaries.get(group)
     if summary is None or summary.lag_at is None:
         return None
-    return with_hidden(snapshot, group, summary.lag_total)
+    hidden = summary.hidden or may_hide_topics(snapshot, group)
+    return LagTotal(summary.lag, summary.lag_unknown, summary.partitions, hidden)
 
 
 def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:

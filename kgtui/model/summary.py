@@ -50,11 +50,6 @@ class Summary:
     fault: Fault | None = None
     hidden: bool = False
 
-    @property
-    def lag_total(self) -> LagTotal:
-        """The total lag of the last read that succeeded; its `lag` is None if no read has succeeded."""
-        return LagTotal(self.lag, self.lag_unknown, self.partitions, self.hidden)
-
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
 """All tuples of topics in the summaries so far; each tuple is mapped to itself.
@@ -91,7 +86,9 @@ def summary_of(
     lag_at: float | None = at
     if sums is None and topics is None:
         lag_at = None if earlier is None else earlier.lag_at
-        sums = None if earlier is None else earlier.lag_total
+        sums = (
+            None if earlier is None else LagTotal(earlier.lag, earlier.lag_unknown, earlier.partitions, earlier.hidden)
+        )
     return Summary(
         members=description.member_count if description else 0 if memberless else None,
         lag=sums.lag if sums else None,
