@@ -109,14 +109,17 @@ class Tokens:
         return f"check that the broker expects this token{described} and knows the key that signed it, and {agree}"
 
     async def _fetch(self) -> Token:
-        token = await asyncio.to_thread(self._read)
-        self._token = token
-        self._refresh_at = token.received + (token.expires - token.received) * random.uniform(*REFRESH_AFTER)  # noqa: S311
+        region = self._region
+        token = await asyncio.to_thread(self._read, region)
+        if region == self._region:
+            self._token = token
+            lifetime = token.expires - token.received
+            self._refresh_at = token.received + lifetime * random.uniform(*REFRESH_AFTER)  # noqa: S311
         return token
 
-    def _read(self) -> Token:
+    def _read(self, region: str) -> Token:
         if self._oauth.msk_iam is not None:
-            signed = sign(self._oauth.msk_iam, self._region)
+            signed = sign(self._oauth.msk_iam, region)
             self._identity = signed.identity
             return checked(signed.text.reveal(), "Amazon's signer", lifetime=signed.lifetime)
         if not self._oauth.url:

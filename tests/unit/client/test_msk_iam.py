@@ -19,7 +19,7 @@ from kgtui.client import msk_iam
 from kgtui.client.address import Address
 from kgtui.client.client_settings import from_properties
 from kgtui.client.login import Login
-from kgtui.client.msk_iam import HANDLER, region_of
+from kgtui.client.msk_iam import HANDLER, MskIam, region_of
 from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
 from tests.unit.client import test_login
@@ -303,6 +303,27 @@ async def test_a_new_token_is_signed_when_a_host_name_shows_the_region(monkeypat
     assert first.text != second.text
     assert await tokens.get("kafka.example") is second
     assert await tokens.get(BROKER) is second
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_token_for_another_region_does_not_replace_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first token is still being signed when the host name of a broker shows that it has the wrong region."""
+    monkeypatch.setenv("AWS_REGION", "us-west-1")
+    done, read = threading.Event(), msk_iam._credentials
+
+    def read_slowly(session: Any, settings: MskIam, region: str) -> Any:
+        if region == "us-west-1":
+            done.wait(10)
+        return read(session, settings, region)
+
+    monkeypatch.setattr(msk_iam, "_credentials", read_slowly)
+    tokens = tokens_of(properties_of())
+    late = asyncio.create_task(tokens.get("kafka.example"))
+    await asyncio.sleep(0.05)
+    good = await tokens.get(BROKER)
+    done.set()
+    assert (await late).text != good.text
+    assert await tokens.get(BROKER) is good
 
 
 async def test_a_broker_without_oauthbearer_is_reported_with_what_msk_needs(monkeypatch: pytest.MonkeyPatch) -> None:
