@@ -15,11 +15,14 @@ import subprocess
 import tempfile
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from dataclasses import dataclass
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kgtui.errors import SparkError
 
@@ -256,26 +259,40 @@ def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, .
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
     """Download jars from the Maven repository into a folder and verify their checksums. Raises `SparkError`."""
-    repository = (os.environ.get(REPOSITORY_VARIABLE) or _MAVEN_CENTRAL).rstrip("/")
+    url = (os.environ.get(REPOSITORY_VARIABLE) or _MAVEN_CENTRAL).rstrip("/")
+    repository, credentials = _split_credentials(url)
     requested = list(jars)
     done: dict[Jar, Path] = {}
     try:
         into.mkdir(parents=True, exist_ok=True)
         for jar in requested:
-            done[jar] = _download(f"{repository}/{jar.path}", jar, into)
-    except (OSError, ValueError) as error:
+            done[jar] = _download(f"{repository}/{jar.path}", credentials, jar, into)
+    except (OSError, ValueError, HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
         missing = [jar for jar in requested if jar not in done]
         raise SparkError(_missing_jars(missing, into, repository, error)) from error
     return done
 
 
-def _download(url: str, jar: Jar, into: Path) -> Path:
+def _split_credentials(url: str) -> tuple[str, str]:
+    """Return a URL without user name and password, and `user:password`, or `""` if the URL contains none."""
+    parts = urlsplit(url)
+    credentials, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=host)), unquote(credentials)
+
+
+def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
     if not url.startswith(("https://", "http://", "file://")):
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
+    request = urllib.request.Request(url)  # noqa: S310 - checked above
+    if credentials:
+        # If the repository redirects to another server, the password is not sent there.
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:
         try:
-            with urllib.request.urlopen(url, timeout=_DOWNLOAD_TIMEOUT) as response:  # noqa: S310 - checked above
+            with urllib.request.urlopen(request, timeout=_DOWNLOAD_TIMEOUT) as response:  # noqa: S310 - checked above
                 while chunk := response.read(_CHUNK_BYTES):
                     digest.update(chunk)
                     draft.write(chunk)

@@ -5,9 +5,13 @@ All checks run before a JVM is started.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import subprocess
 import sys
+import threading
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -213,6 +217,36 @@ def test_jars_are_downloaded_once_unless_a_configured_folder_has_them(
     (folder / jar.file).write_bytes(b"jar")
     monkeypatch.setenv(requirements.JARS_VARIABLE, str(folder))
     assert requirements.find_jars() == (folder / jar.file,)
+
+
+def test_password_of_the_maven_repository_is_sent_to_it_but_in_no_message(
+    no_jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            received.append(self.headers["Authorization"])
+            moved = len(received) == 1
+            self.send_response_only(302 if moved else 404)
+            if moved:
+                self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        url = f"http://ci:S3cret%2F1@127.0.0.1:{server.server_port}/maven2"
+        monkeypatch.setenv(requirements.REPOSITORY_VARIABLE, url)
+        with pytest.raises(SparkError) as caught:
+            requirements.find_jars()
+        server.shutdown()
+    # The second request follows a redirect, which may lead to another server.
+    assert received == ["Basic " + base64.b64encode(b"ci:S3cret/1").decode(), None]
+    assert "S3cret" not in "".join(traceback.format_exception(caught.value))
+    assert f"from http://127.0.0.1:{server.server_port}/maven2: HTTP Error 404" in str(caught.value)
 
 
 def test_jar_with_a_wrong_checksum_is_rejected_and_not_stored(no_jars: Path) -> None:
