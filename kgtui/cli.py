@@ -130,12 +130,16 @@ def _sentence(error: KgtuiError) -> str:
         expected = f"; expected {error.expected}" if error.expected else ""
         return f"filter, at character {error.position + 1}: {message}{expected}"
     if isinstance(error, UnreachableError):
+        from kgtui.config import ASSUMED
+
         tried = dict.fromkeys(
             reason if address in reason else f"{address}: {reason}"
             for address, reason in error.attempts
             if reason not in message
         )
-        return "; ".join([message, *tried, "try --bootstrap-server HOST:PORT, or kgtui demo"])
+        # If the user has named the cluster, the reasons say what to change.
+        advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
+        return "; ".join([message, *tried, *advice])
     return f"{message} ({error.advice})" if error.advice else message
 
 

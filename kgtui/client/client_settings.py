@@ -44,8 +44,8 @@ class ClientSettings:
         api_timeout: `default.api.timeout.ms` in seconds, the limit for a whole call; None if it is not set.
         max_response: `receive.message.max.bytes`, the maximum response size in bytes. Larger responses are not read.
         pool: attribute of `PoolOptions` → its value, for example `{"backoff_max": 1.0}`.
-        warnings: one sentence for each property that neither kgtui nor Kafka's clients know, and for each unknown
-            option of the login module of Kerberos.
+        warnings: sentences about the properties, for example about one that neither kgtui nor Kafka's clients know, or
+            about an unknown option of the login module of Kerberos.
     """
 
     protocol: str = "PLAINTEXT"
@@ -110,25 +110,27 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
     Properties that have no effect on an admin client are ignored. For each unknown property, `warnings` contains a
-    sentence.
+    sentence. It also contains the sentences in the attribute `warnings` of `properties`, if there is one.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no
             secret.
     """
-    if not properties:
+    warnings: tuple[str, ...] = getattr(properties, "warnings", ())
+    if not properties and not warnings:
         return PLAINTEXT
     from kgtui.client.properties import check_supported, unknown_keys
 
     protocol = (properties.get("security.protocol", "").strip() or "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
-        raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}")
+        quotes = ", without quotes" if '"' in protocol or "'" in protocol else ""
+        raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}{quotes}")
     check_supported(properties)
     login = _login(properties) if protocol.startswith("SASL_") else {}
     return ClientSettings(
         protocol=protocol,
         tls=_tls(properties) if protocol.endswith("SSL") else None,
-        warnings=(*login.pop("warnings", ()), *unknown_keys(properties, PROPERTIES)),
+        warnings=(*warnings, *login.pop("warnings", ()), *unknown_keys(properties, PROPERTIES)),
         **login,
         **_parsed(properties),
     )

@@ -141,6 +141,7 @@ def explain_certificate(address: Address, error: ssl.SSLCertVerificationError) -
     if error.verify_code in _WRONG_NAME:
         return (
             f"the certificate of {address} is for another host name ({reason}): use a name that is in the certificate; "
+            f"to see its names, run openssl s_client -connect {address} </dev/null | openssl x509 -noout -text; "
             "ssl.endpoint.identification.algorithm= (empty) switches this check off"
         )
     if error.verify_code == _EXPIRED:

@@ -75,6 +75,10 @@ class Exchange:
         return frame.read()
 
 
+class NotOfferedError(ConnectError):
+    """Raised if the broker does not have an API of the login, because it does not use SASL."""
+
+
 class LoginExchange(Exchange):
     """A request of a SASL login, in the newest version that kgtui and the broker support.
 
@@ -99,11 +103,11 @@ class LoginExchange(Exchange):
             versions: API key → lowest and highest version of the broker.
 
         Raises:
-            ConnectError: the broker does not have this API in any version of kgtui.
+            NotOfferedError: the broker does not have this API in any version of kgtui.
         """
         low, high = versions.get(self._api.key, (0, -1))
         self._version = min(self._api.high, high)
         if self._version < max(low, self._api.low):
-            raise ConnectError(f"the broker supports no version of {self._api.name} that kgtui supports")
+            raise NotOfferedError(f"the broker supports no version of {self._api.name} that kgtui supports")
         self._body = self._api.request.encode(self._version, self._fields)
         return self

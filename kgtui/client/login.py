@@ -10,7 +10,7 @@ from contextlib import aclosing
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from kgtui.client.exchange import LoginExchange
+from kgtui.client.exchange import LoginExchange, NotOfferedError
 from kgtui.client.kerberos_errors import explain_refusal
 from kgtui.client.msk_iam import explain_offer, reason_of
 from kgtui.client.scram import scram_steps
@@ -86,7 +86,10 @@ class Login:
             DecodeError: the broker sent a damaged response.
         """
         mechanism = str(self._settings.mechanism)
-        offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": mechanism})
+        try:
+            offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": mechanism})
+        except NotOfferedError:
+            offer = {"ErrorCode": _ILLEGAL_SASL_STATE}
         self._check_offer(offer, mechanism, address)
         lifetime = 0
         async with aclosing(self._steps(address)) as steps:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kgtui.client.assertion import FILE_KEY, ISSUER_KEY, Assertion, assertion_from_properties
 from kgtui.client.msk_iam import HANDLER, MECHANISM, MskIam, msk_iam_from_options
@@ -65,8 +65,8 @@ class OAuth:
     urlencode: bool = False
     timeout: float = TIMEOUT
     tls: Tls | None = None
-    extensions: tuple[tuple[str, str], ...] = ()
-    claims: Mapping[str, str | float] = field(default_factory=dict)
+    extensions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    claims: Mapping[str, str | float] = field(default_factory=dict, repr=False)
     lifetime: float = 3600.0
     msk_iam: MskIam | None = None
 
@@ -94,8 +94,16 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     if not url and retriever != _JWT_BEARER:
         return _unsecured(options)
     parts = urlsplit(url)
-    if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file"):
-        raise ConfigError(f"{URL_KEY}={url} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH")
+    if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file") or not _has_valid_port(parts):
+        shown = "…" if "@" in url else url
+        raise ConfigError(
+            f"{URL_KEY}={shown} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH"
+        )
+    if "@" in parts.netloc:
+        raise ConfigError(
+            f"{URL_KEY} contains a user name or password before the host, which is not sent: remove it, and set "
+            f"{_ID_KEY} and {_SECRET_KEY}"
+        )
     if parts.scheme == "file":
         if retriever == _JWT_BEARER:
             raise ConfigError(f"{URL_KEY}={url} is a file: {_JWT_BEARER} needs the URL of a token endpoint")
@@ -107,6 +115,14 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
         tls=_tls(options) if parts.scheme == "https" else None,
         extensions=_extensions(options, "extension_"),
     )
+
+
+def _has_valid_port(parts: SplitResult) -> bool:
+    """Return whether the port of a URL is a number or missing. A password with a slash, for example, is no port."""
+    try:
+        return parts.port is None or parts.port > 0
+    except ValueError:
+        return False
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kgtui.client.secret import Secret
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 
 _LOGIN_AND_TLS = frozenset(
@@ -89,20 +90,87 @@ _WITHOUT_EFFECT = re.compile(
     | (fetch|heartbeat|max\.poll|session|isolation|exclude\.internal|allow\.auto|share)\..* | check\.crcs
     | (auto\.(commit|offset|include)|enable\.(auto|idempotence|metrics))\..* | enable\.(auto\.commit|idempotence)
     | max\.(partition\.fetch|block|request|in\.flight)\..* | partition(er)?\..* | interceptor\.classes
-    | acks | batch\.size | buffer\.memory | linger\.ms | delivery\.timeout\.ms | transaction(al)?\..*
-    | compression\.(type|.*\.level) | internal\..*
-    | retries | retry\.backoff\..* | connections\.max\.idle\.ms
+    | acks | batch\.size | buffer\.memory(\.allocation\.strategy)? | linger\.ms | delivery\.timeout\.ms
+    | compression\.(type|.*\.level) | internal\..* | transaction(al)?\..*
+    | retries | retry\.backoff\..* | bootstrap\.resolve\.timeout\.ms | connections\.max\.idle\.ms
     | socket\.connection\.setup\..* | (send|receive)\.buffer\.bytes
     | metadata\..* | metric(s|\.reporters|\.).* | telemetry\..*
-    | sasl\.kerberos\.(kinit\.cmd|min\.time\.before\.relogin|ticket\.renew\.(jitter|window\.factor))
-    | sasl\.(oauthbearer|login)\..* | ssl\.secure\.random\.implementation
     | (producer|consumer|admin|main\.consumer|restore\.consumer|global\.consumer|topic)\..*
     | application\.(id|server) | state\.dir | num\.(stream\.threads|standby\.replicas) | processing\.guarantee
     | schema\.registry\..* | basic\.auth\..* | commit\.interval\.ms
     """,
     re.VERBOSE,
 )
-"""Properties of Kafka's clients that have no effect on kgtui."""
+"""Properties of Kafka's clients that have no effect on kgtui, except those of `_LOGIN_NAMES`."""
+
+_LOGIN_NAMES = frozenset(
+    {
+        "sasl.kerberos.kinit.cmd",
+        "sasl.kerberos.min.time.before.relogin",
+        "sasl.kerberos.service.name",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.connect.timeout.ms",
+        "sasl.login.read.timeout.ms",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
+        "sasl.login.retry.backoff.max.ms",
+        "sasl.login.retry.backoff.ms",
+        "sasl.oauthbearer.allow.unverified.audience",
+        "sasl.oauthbearer.allow.unverified.issuer",
+        "sasl.oauthbearer.assertion.algorithm",
+        "sasl.oauthbearer.assertion.claim.aud",
+        "sasl.oauthbearer.assertion.claim.exp.seconds",
+        "sasl.oauthbearer.assertion.claim.iss",
+        "sasl.oauthbearer.assertion.claim.jti.include",
+        "sasl.oauthbearer.assertion.claim.nbf.seconds",
+        "sasl.oauthbearer.assertion.claim.sub",
+        "sasl.oauthbearer.assertion.file",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.template.file",
+        "sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.clock.skew.seconds",
+        "sasl.oauthbearer.expected.audience",
+        "sasl.oauthbearer.expected.issuer",
+        "sasl.oauthbearer.header.urlencode",
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        "sasl.oauthbearer.jwks.endpoint.url",
+        "sasl.oauthbearer.jwt.retriever.class",
+        "sasl.oauthbearer.jwt.validator.class",
+        "sasl.oauthbearer.scope",
+        "sasl.oauthbearer.scope.claim.name",
+        "sasl.oauthbearer.sub.claim.name",
+        "sasl.oauthbearer.token.endpoint.url",
+        "ssl.secure.random.implementation",
+    }
+)
+"""Other properties of the login and TLS in Kafka's clients up to 4.4. Some of them are read by `oauth`."""
+
+_OTHER_NAMES = frozenset(
+    {
+        "acks",
+        "auto.offset.reset",
+        "client.dns.lookup",
+        "client.rack",
+        "connections.max.idle.ms",
+        "enable.auto.commit",
+        "group.id",
+        "key.deserializer",
+        "key.serializer",
+        "metadata.max.age.ms",
+        "retries",
+        "retry.backoff.ms",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+"""Frequent names among those that `_WITHOUT_EFFECT` matches, for suggestions."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -114,17 +182,32 @@ def check_supported(properties: Mapping[str, str]) -> None:
             raise ConfigError(f"{key} is not supported yet: {_REFUSED[name]}")
 
 
-def unknown_keys(properties: Mapping[str, str], supported: Container[str]) -> tuple[str, ...]:
+def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> tuple[str, ...]:
     """Return one warning for each property that Kafka's clients do not know, for example because of a typo.
 
     Args:
+        properties: the properties. If they have the attribute `places`, which maps names to places such as
+            `line 3 of FILE`, the warnings say where the property is.
         supported: properties that kgtui supports, besides those of the login and TLS.
     """
+    places: Mapping[str, str] = getattr(properties, "places", {})
+    known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
     return tuple(
-        f"{key} is not a property of Kafka's clients: it has no effect"
-        for key in sorted(properties)
-        if not (key in _LOGIN_AND_TLS or key in supported or key in _REFUSED or _WITHOUT_EFFECT.fullmatch(key))
+        f"{f'{places[key]}: ' if key in places else ''}{key} is not a property of Kafka's clients: it has no effect"
+        + _advice(key, known | _OTHER_NAMES)
+        for key in properties
+        if not (key in known or _WITHOUT_EFFECT.fullmatch(key))
     )
+
+
+def _advice(key: str, known: Collection[str]) -> str:
+    """Return what the user can do about an unknown property, or `""` if no known property has a similar name."""
+    similar = get_close_matches(key, known, n=1, cutoff=0.85)
+    if similar:
+        return f"; did you mean {similar[0]}?"
+    if "." not in key or " " in key:
+        return "; if this line continues the line before it, end that line with a backslash"
+    return ""
 
 
 JAAS_KEY = "sasl.jaas.config"
@@ -182,7 +265,7 @@ def parse_jaas(text: str) -> LoginModule:
         if (kind, key) == ("mark", ";"):
             break
         if kind == "end":
-            raise _mistake("there is no semicolon at the end")
+            raise _mistake("there is no semicolon at the end, or a line before the last does not end with a backslash")
         if kind != "word" or next(tokens) != ("mark", "="):
             raise _mistake('options should be written name="value"')
         kind, value = next(tokens)

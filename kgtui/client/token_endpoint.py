@@ -187,6 +187,8 @@ def _explain(reason: object, oauth: OAuth) -> str:
             return f"did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
         case ConnectionRefusedError():
             return "refused the connection: check the URL, and that the identity provider runs"
+        case ConnectionError():
+            return "closed the connection without a response: check host, port and scheme (http or https) of the URL"
         case OSError():
             return f"cannot be reached ({reason.strerror or 'no reason given'}): check the URL, network and proxy"
     return "does not answer as an HTTP server does: check host, port and scheme of the URL"

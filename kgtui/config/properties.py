@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.config.config_providers import declares_providers, resolved
+from kgtui.config.config_providers import PROVIDERS, declares_providers, resolved
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterator, Mapping
 
 _JAAS = "sasl.jaas.config"
 _NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
@@ -21,10 +21,37 @@ _IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}
 
 
 class Properties(dict[str, str]):
-    """Java client properties: name → value. `repr` shows only the names, because the values may contain passwords."""
+    """Java client properties: name → value. `repr` shows only the names, because the values may contain passwords.
+
+    Attributes:
+        places: name of a property → where it is, such as `line 3 of FILE`.
+        warnings: sentences about mistakes that do not prevent the use of the properties.
+    """
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        """Copy the values. If they are `Properties`, the other attributes are copied, too."""
+        super().__init__(values or {})
+        self.places: dict[str, str] = dict(getattr(values, "places", {}))
+        self.warnings: tuple[str, ...] = getattr(values, "warnings", ())
 
     def __repr__(self) -> str:
         return f"Properties({', '.join(sorted(self))})"
+
+    def override(self, stronger: Properties, where: str) -> None:
+        """Add properties that win over those in this object. Each value that is replaced causes a warning.
+
+        Args:
+            stronger: the properties that win.
+            where: file or table that contains them, for the warnings.
+        """
+        replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
+        self.warnings += stronger.warnings
+        for key in replaced:
+            self.warnings += (f"{self.places.get(key, key)}: {key} is not used, because {where} sets it, too",)
+        for key, value in stronger.items():
+            self[key] = value
+            self.places.pop(key, None)
+        self.places |= stronger.places
 
 
 _PEM_ADVICE = (
@@ -32,8 +59,19 @@ _PEM_ADVICE = (
     "ssl.keystore.location or ssl.truststore.location. A key or certificate in a property must be on one line"
 )
 
-_PROPERTY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | [a-z]{1,30}", re.VERBOSE)
-"""Matches the names of Kafka client properties, but not lines of base64."""
+_PROPERTY_NAME = re.compile(
+    r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | acks | retries | username | password | required", re.VERBOSE
+)
+"""Matches the names of Kafka client properties, but not lines of base64.
+
+The last three words occur as names if the lines of a value of `sasl.jaas.config` do not end with a backslash.
+"""
+
+_ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
+"""Matches a reference to a config provider."""
+
+_PROVIDER_NAMES = ("env", "file", "directory")
+"""Usual names of config providers. Other names are not shown, because they may be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
@@ -60,7 +98,13 @@ def read_properties(path: str | Path) -> Properties:
                     looks_like_name = _PROPERTY_NAME.fullmatch(element.key)
                     if in_pem and not looks_like_name:
                         raise ConfigError(f"{path}: line {line} is not a property: {_PEM_ADVICE}")
-                    found[element.key if looks_like_name else f"line {line} of {path}"] = element.value
+                    place = f"line {line} of {path}"
+                    if looks_like_name and element.key in found:
+                        older = found.places[element.key]
+                        found.warnings += (f"{older}: {element.key} is not used, because line {line} sets it, too",)
+                    found[element.key if looks_like_name else place] = element.value
+                    if looks_like_name:
+                        found.places[element.key] = place
                 line += len(element.source.splitlines())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; expected a file of Java client properties") from None
@@ -74,7 +118,8 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return the properties. References in their values are replaced with the texts to which they refer.
 
-    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file. If the properties declare
+    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file, except in properties that
+    contain a URL, such as `sasl.oauthbearer.token.endpoint.url`. If the properties declare
     `config.providers`, only references to these providers are replaced, as in Kafka.
 
     Args:
@@ -85,18 +130,43 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
     Raises:
         ConfigError: a variable or a file does not exist, or kgtui does not have a provider.
     """
+    filled = Properties(properties)
     if declares_providers(properties):
-        return Properties(resolved(properties, where, folder))
-    filled = Properties()
+        for key in properties.keys() - (found := resolved(properties, where, folder)).keys():
+            del filled[key]
+        filled.update(found)
+        declared = properties[PROVIDERS].split(",")
+    else:
+        _fill_in(filled, where, folder)
+        declared = []
+    filled.warnings += tuple(_literal(properties, {name.strip() for name in declared}, where))
+    return filled
+
+
+def _literal(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
+    """Yield one sentence for each property with a reference to a config provider that is not declared."""
     for key, value in properties.items():
+        for found in _ELSEWHERE.finditer(value):
+            name = found["provider"]
+            if name not in declared:
+                shown = f"${{{name}:…}}" if name in _PROVIDER_NAMES else "a reference ${…:…}"
+                yield (
+                    f"{where}: {key}: {shown} is used as it is written, as in Kafka, because {PROVIDERS} does not "
+                    "declare this provider"
+                )
+                break
+
+
+def _fill_in(filled: Properties, where: str, folder: Path) -> None:
+    """Replace the references in the values; see `filled_in`."""
+    for key, value in filled.items():
         place = f"{where}: {key}"
-        if value.startswith("file:"):
+        if value.startswith("file:") and not key.endswith(".url"):
             filled[key] = _content(value.removeprefix("file:"), place, folder)
         elif key == _JAAS:
             filled[key] = _IN_JAAS.sub(partial(_option, place, folder), value)
         else:
             filled[key] = _REFERENCE.sub(partial(_plain, place), value)
-    return filled
 
 
 def _plain(place: str, found: re.Match[str]) -> str:

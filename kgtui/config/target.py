@@ -32,6 +32,11 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
 
 
 def _check_address(text: str, where: str) -> str:
+    if "@" in text:
+        raise ConfigError(
+            f"{where}: an address contains @: write only host:port; user name and password belong in sasl.jaas.config "
+            "in the command config"
+        )
     if "://" in text:
         raise ConfigError(
             f"{where}: {text!r}: write only host:port; security.protocol in the command config chooses TLS"
@@ -93,6 +98,12 @@ def resolve(settings: Settings, flags: object = None) -> Target:
     given = filled_in(read_properties(file), str(file), Path()) if file else None
     target = _target(settings, flags, given or Properties(), str(file))
     properties = target.properties if given is None else given
+    if given is not None:
+        _warn_of_other_brokers(given, target.seeds, target.source)
+        if target.properties not in ({}, given):
+            given.warnings += (
+                f"the client properties of the cluster {target.name} are not used, because {file} is given",
+            )
     return replace(target, read_only=protected(target.read_only, flags), properties=properties)
 
 
@@ -155,11 +166,20 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
     properties = Properties()
     if cluster.command_config:
         file = folder / Path(cluster.command_config).expanduser()
-        properties.update(filled_in(read_properties(file), str(file), folder))
-    properties.update(filled_in(cluster.properties, key, folder))
+        properties = filled_in(read_properties(file), str(file), folder)
+    properties.override(filled_in(cluster.properties, key, folder), key)
     bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
     seeds = parse_bootstrap(bootstrap or properties.get("bootstrap.servers", ""), f"{key}.bootstrap")
+    _warn_of_other_brokers(properties, seeds, f"{key}.bootstrap")
     return Target(name, seeds, properties, cluster.read_only, cluster.color, cluster.environment, where)
+
+
+def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
+    """Add a warning to the properties if `bootstrap.servers` names other brokers than `seeds`, which `source` gives."""
+    given = properties.get("bootstrap.servers", "")
+    if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):
+        place = properties.places.get("bootstrap.servers", "the client properties")
+        properties.warnings += (f"{place}: bootstrap.servers is not used, because {source} names the brokers",)
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui import config
+from kgtui.client.client_settings import from_properties
 from kgtui.config import ASSUMED
 from kgtui.errors import ConfigError
 
@@ -256,6 +257,8 @@ def test_flag_command_config_replaces_all_properties_of_a_configured_cluster(fol
         ("::1:9092", "put an IPv6 address in brackets"),
         ("fe80::1", "put an IPv6 address in brackets"),
         ("SSL://kafka:9093", "write only host:port"),
+        ("https://user:S3cret@kafka:9093", "an address contains @: write only host:port"),
+        ("user:S3cret@kafka:9093", "an address contains @: write only host:port"),
         (" , ", "no address is given"),
     ],
 )
@@ -264,6 +267,7 @@ def test_invalid_broker_addresses_are_rejected(text: str, says: str) -> None:
         config.parse_bootstrap(text, "--bootstrap-server")
     assert str(caught.value).startswith("--bootstrap-server: ")
     assert says in str(caught.value)
+    assert "S3cret" not in str(caught.value)
 
 
 def test_list_of_valid_broker_addresses_is_split_at_commas() -> None:
@@ -279,7 +283,7 @@ def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> 
     assert config.read_properties(file) == {
         "client.id": "kgtui-two",
         "ssl.key.password": "äß ",
-        "empty": "",
+        f"line 6 of {file}": "",
         f"line 7 of {file}": "c",
         "client.rack": "last",
     }
@@ -305,6 +309,44 @@ def test_pem_file_instead_of_properties_is_refused_without_showing_its_lines(
         config.read_properties(file)
     assert str(caught.value).startswith(f"{file}: line {line} is not a property: this looks like a PEM file.")
     assert not any(part in str(caught.value) for part in PEM.splitlines())
+
+
+def test_warnings_about_properties_name_the_line_and_the_source_that_wins(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "client.properties"
+    file.write_text(
+        "client.id=a\nsasl.jaas.config=x.PlainLoginModule required\n  username=u\nclient.id=b\n"
+        "client.rack=${env:S3cret}\nbootstrap.servers=other:1\nclient.dns.lookup=${S3cret:x}\n"
+    )
+    (folder / "config.toml").write_text(
+        'version = 2\n[clusters.prod]\nbootstrap = "a:1"\ncommand_config = "client.properties"\n"client.id" = "c"\n'
+    )
+    literally = "is used as it is written, as in Kafka, because config.providers does not declare this provider"
+    common = (
+        f"line 1 of {file}: client.id is not used, because line 4 sets it, too",
+        f"{file}: client.rack: ${{env:…}} {literally}",
+        f"{file}: client.dns.lookup: a reference ${{…:…}} {literally}",
+    )
+    key = f"{folder}/config.toml: clusters.prod"
+    properties = config.resolve(config.load(), Namespace(cluster="prod")).properties
+    assert properties["client.id"] == "c"
+    assert properties.warnings == (
+        *common,
+        f"line 4 of {file}: client.id is not used, because {key} sets it, too",
+        f"line 6 of {file}: bootstrap.servers is not used, because {key}.bootstrap names the brokers",
+    )
+    assert properties.places["username"] == f"line 3 of {file}"
+    assert from_properties(properties).warnings[5].startswith(f"line 3 of {file}: username is not a property")
+    properties = config.resolve(config.load(), Namespace(cluster="prod", command_config=str(file))).properties
+    assert properties["client.id"] == "b"
+    assert properties.warnings == (
+        *common,
+        f"line 6 of {file}: bootstrap.servers is not used, because --cluster names the brokers",
+        f"the client properties of the cluster prod are not used, because {file} is given",
+    )
+    flags = Namespace(bootstrap_server="other:1", command_config=str(file))
+    assert config.resolve(config.load(), flags).properties.warnings == common
 
 
 def test_key_that_is_no_property_name_is_reported_by_its_line_number_only(tmp_path: Path) -> None:
@@ -333,6 +375,14 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
     monkeypatch.setenv("KEY_PASSWORD", "fr\N{LATIN SMALL LETTER O WITH DIAERESIS}sch")
     properties = filled(tmp_path, f"ssl.key.password=a-${{KEY_PASSWORD}}-b\nssl.keystore.password=file:{secret}\n")
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
+
+
+def test_a_url_of_a_token_file_is_not_replaced_with_the_token(tmp_path: Path) -> None:
+    """The URL names the file for Kafka's own login, while `file:PATH` in other properties is kgtui's own reference."""
+    token = tmp_path / "token"
+    token.write_text("S3cret")
+    key = "sasl.oauthbearer.token.endpoint.url"
+    assert filled(tmp_path, f"{key}={token.as_uri()}\n") == {key: token.as_uri()}
 
 
 def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,12 +170,24 @@ def test_only_properties_that_no_kafka_client_knows_cause_a_warning() -> None:
         "metric.reporters",
         "retries",
         "check.crcs",
+        "sasl.kerberos.kinit.cmd",
+        "sasl.login.retry.backoff.ms",
+        "sasl.oauthbearer.jwks.endpoint.url",
     ]
     assert from_properties(dict.fromkeys(passed_over, "x")).warnings == ()
-    assert from_properties({"sasl.mechanisms": "PLAIN", "security.protocl": "SSL", "group.id": "g"}).warnings == (
-        "sasl.mechanisms is not a property of Kafka's clients: it has no effect",
-        "security.protocl is not a property of Kafka's clients: it has no effect",
-    )
+    text = "is not a property of Kafka's clients: it has no effect"
+    unknown = {
+        "sasl.mechanisms": "; did you mean sasl.mechanism?",
+        "security.protocl": "; did you mean security.protocol?",
+        "sasl.oauthbearer.token.endpont.url": "; did you mean sasl.oauthbearer.token.endpoint.url?",
+        "sasl.login.refersh.window.factor": "; did you mean sasl.login.refresh.window.factor?",
+        "sasl.kerberos.service": "; did you mean sasl.kerberos.service.name?",
+        "ssl.truststore.locaton": "; did you mean ssl.truststore.location?",
+        "foo.bar": "",
+        "username": "; if this line continues the line before it, end that line with a backslash",
+    }
+    found = from_properties(dict.fromkeys(["group.id", *unknown], "x")).warnings
+    assert found == tuple(f"{name} {text}{advice}" for name, advice in unknown.items())
 
 
 @pytest.mark.parametrize(

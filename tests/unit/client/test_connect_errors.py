@@ -343,12 +343,15 @@ async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
             await pool.close()
 
 
-def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0) -> Talk:
+def sasl(
+    *, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0, keys: tuple[int, ...] = (17, 36)
+) -> Talk:
     """Return a handler that plays the broker in a SASL login (SaslHandshake v1, SaslAuthenticate v0-1).
 
     Args:
         offered: SASL mechanisms in the response to SaslHandshake.
         code, login_code: error codes in the responses to SaslHandshake and SaslAuthenticate.
+        keys: API keys that the broker supports, in addition to ApiVersions.
     """
 
     def text(word: str) -> bytes:
@@ -359,11 +362,8 @@ def sasl(*, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: in
             size = int.from_bytes(await reader.readexactly(4), "big")
             header = decode_request_header(await reader.readexactly(size))
             if header.api_key == 18:
-                ranges = b"".join(
-                    key.to_bytes(2, "big") + b"\0\0" + high.to_bytes(2, "big")
-                    for key, high in ((17, 1), (18, 0), (36, 0))
-                )
-                body = b"\0\0" + (3).to_bytes(4, "big") + ranges
+                ranges = [key.to_bytes(2, "big") + b"\0\0" + int(key == 17).to_bytes(2, "big") for key in (18, *keys)]
+                body = b"\0\0" + len(ranges).to_bytes(4, "big") + b"".join(ranges)
             elif header.api_key == 17:
                 body = code.to_bytes(2, "big") + len(offered).to_bytes(4, "big") + b"".join(map(text, offered))
             else:
@@ -390,8 +390,10 @@ async def test_the_error_for_a_refused_login_names_the_user() -> None:
 
 
 async def test_the_error_says_that_the_listener_does_not_use_sasl() -> None:
-    async with server(sasl(code=34)) as address:
-        assert "does not use SASL, but a login is configured: use the SASL port" in await reason(address, LOGIN)
+    for broker in (sasl(code=34), sasl(keys=(3,))):
+        async with server(broker) as address:
+            message = await reason(address, LOGIN)
+            assert message.startswith(f"{address} does not use SASL, but a login is configured: use the SASL port")
 
 
 async def test_an_unexpected_login_error_is_reported_with_its_name_and_code() -> None:

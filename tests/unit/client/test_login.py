@@ -184,5 +184,6 @@ async def test_closing_a_connection_cancels_a_repeated_login_in_progress(monkeyp
 
 
 async def test_printed_settings_contain_no_secret_of_a_token_login() -> None:
-    oauth = OAuth(url="https://idp/token", client_id="kgtui", client_secret=Secret("hunter2"))
+    secret = "hunter2"
+    oauth = OAuth("https://idp/token", "kgtui", Secret(secret), claims={"k": secret}, extensions=(("k", secret),))
     assert "hunter2" not in repr(ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=oauth))

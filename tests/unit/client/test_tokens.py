@@ -7,7 +7,9 @@ import base64
 import email.utils
 import json
 import socket
+import socketserver
 import ssl
+import threading
 import time
 import traceback
 from types import SimpleNamespace
@@ -125,6 +127,9 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
     [
         ({"sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is missing: set it to"),
         ({"sasl.oauthbearer.token.endpoint.url": "idp/token"}, "idp/token is not a URL of a token endpoint"),
+        ({"sasl.oauthbearer.token.endpoint.url": f"u:{SECRET}@idp"}, "url=… is not a URL of a token endpoint"),
+        ({"sasl.oauthbearer.token.endpoint.url": f"http://u:{SECRET}@idp/t"}, "url=… is not a URL of a token endpoint"),
+        ({"sasl.oauthbearer.token.endpoint.url": "http://u:p@idp/t"}, "url contains a user name or password"),
         ({"sasl.oauthbearer.client.credentials.client.id": ""}, "client.id is missing: set it, or the option clientId"),
         (
             {"sasl.oauthbearer.client.credentials.client.secret": ""},
@@ -173,6 +178,11 @@ async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint
         port = free.getsockname()[1]
     down = endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{port}/"})
     assert "refused the connection: check the URL, and that the identity provider runs" in await failure(down)
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as closing:
+        threading.Thread(target=closing.handle_request).start()
+        url = f"http://127.0.0.1:{closing.server_address[1]}/"
+        message = await failure(endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": url}))
+        assert "closed the connection without a response: check host, port and scheme" in message
     tls = endpoint.properties(**{"sasl.oauthbearer.token.endpoint.url": endpoint.url.replace("http:", "https:")})
     assert "cannot be reached with TLS" in await failure(tls)
     endpoint.pause = 1.0
