@@ -67,7 +67,7 @@ PANES: tuple[PaneEntry, ...] = (
     PaneEntry("members", "2", "Members", "Memb", 5, "MembersPane", "Show the group's members."),
     PaneEntry(
         "assignments", "3", "Assignments", "Assign", 1, "AssignmentsPane",
-        "Show which member owns which partition, and what must still move.",
+        "Show which member owns which partition, and which partitions must still move.",
     ),
     PaneEntry(
         "offsets", "4", "Offsets", "Offs", 3, "OffsetsPane",

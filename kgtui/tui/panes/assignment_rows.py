@@ -21,13 +21,13 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """A partition or task, and members that are related to it.
+    """A partition or task, with its current owners, its target owners, and the members that delay its move.
 
     Attributes:
         placement: the partition or task, and its status.
         owners: names of the members that own it.
         targets: names of the members that own it in the target assignment.
-        waits_for: names of the members that must give up or take it before it is owned as in the target assignment.
+        waits_for: names of the members that delay its move to the target owners (see `Placement.waits_for`).
     """
 
     placement: Placement
@@ -37,7 +37,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """The `Item` of the row. After a refresh, the cursor stays on the row with the same key."""
+        """The partition or task of the row. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
@@ -46,7 +46,7 @@ class LoadRow:
     """The number of partitions or tasks of one member, host or rack.
 
     Attributes:
-        even: number of partitions or tasks that this row would have if all members had equally many.
+        even: number of partitions or tasks that the row would have if all members had equally many.
         heaviest: largest load of all rows. The bars are drawn in proportion to it.
         gives_up: number of partitions or tasks that this member must revoke; 0 for a host or rack.
         behind: whether this member has not reached the epoch of the target assignment; false for a host or rack.
@@ -83,7 +83,7 @@ def placement_rows(assignment: Assignment, names: Mapping[str, str], *, unsettle
 
     Args:
         names: names of the members by member id.
-        unsettled: whether to return only partitions and tasks that are not yet owned by their target owner.
+        unsettled: whether to leave out partitions and tasks that are owned as in the target assignment.
     """
     return [
         PlacementRow(
@@ -256,7 +256,7 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
     unknown = assignment.count(PlacementStatus.UNKNOWN)
     if unknown or assignment.unreported:
         has = "has" if len(assignment.unreported) == 1 else "have"
-        parts.append((Cell(f"{plural(len(assignment.unreported), 'member')} {has} not reported", MUTED),))
+        parts.append((Cell(f"{plural(len(assignment.unreported), 'member')} {has} not reported assignments", MUTED),))
     if assignment.idle:
         parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
     ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]

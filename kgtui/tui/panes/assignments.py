@@ -135,7 +135,7 @@ class AssignmentsPane(Pane):
         assignment = self._assignment
         if assignment is None:
             self.table.set_rows((), fresh=True)
-            self.query_one(SummaryLine).set_cells((Cell("the broker withheld the members", WARN),))
+            self.query_one(SummaryLine).set_cells((Cell("the broker did not report the members", WARN),))
             return
         if self._view not in self.views:
             self._view = "partition"
@@ -179,7 +179,7 @@ class AssignmentsPane(Pane):
         """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
             # Drawing the grid requests a layout. Textual ignores layout requests during a layout, so the grid is drawn
-            # after it.
+            # after that layout.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:

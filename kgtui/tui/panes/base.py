@@ -82,7 +82,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def on_resize(self) -> None:
         # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after it.
+        # after that layout.
         self.call_after_refresh(self.write)
 
 
@@ -119,7 +119,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the command of Kafka's own tools that shows the same data as this pane. The user can copy the command."""
+    """The data that this pane shows. The user can copy a command of Kafka's own tools that shows the same data."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane lists the group's failed requests (faults). If so, the notice above the pane omits them."""
@@ -133,7 +133,7 @@ class Pane(Vertical):
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path of the client properties file, which is part of the Kafka command that the user can copy."""
+        """Path of the client properties file for the Kafka command in the pane; None to omit it."""
         self.series: SeriesStore | None = None
         """Lag samples of all groups, collected by the monitor. The trend of a group's lag is computed from them."""
         self.replay_position: ReplayPosition | None = None

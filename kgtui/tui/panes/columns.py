@@ -37,7 +37,7 @@ class Column(Generic[RowT]):
         max_width: largest width of the column, in terminal cells.
         cut: whether a text that is too long is shortened at its end or in its middle.
         full: returns the text for the detail area below the table; None to use the cell.
-        field: the field of `kgtui.model.fields` that the column shows; None for a column that only this pane has.
+        field: the field of `kgtui.model.fields` that the column shows; None for a column that shows no such field.
     """
 
     id: str
@@ -127,7 +127,7 @@ def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
 def fit_columns(
     columns: Sequence[Column[RowT]], preferred: Mapping[str, int], room: int
 ) -> list[tuple[Column[RowT], int]]:
-    """Choose the columns that fit the available width, and return them in order, each with its width in terminal cells.
+    """Choose the columns that fit the available width. Return each with its width in terminal cells.
 
     Args:
         preferred: column id → width at which no value of the column is cut off.

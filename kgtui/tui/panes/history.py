@@ -158,7 +158,7 @@ class HistoryPane(Pane):
 
     def on_resize(self) -> None:
         # Updating the plots requests a layout. Textual ignores layout requests during a layout, so the plots are
-        # updated after it.
+        # updated after that layout.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:
@@ -258,10 +258,15 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return start and end of an interval of length `span` within a recording from `first` to `last`.
+    """Return start and end of the time interval that the plots show during a replay. All times are in seconds.
 
-    The replayed time `at` is in the third quarter of the interval, except near the ends of the recording. An interval
-    starts at a multiple of a quarter of the span, so that a replay reads the recording again only once per quarter.
+    The interval changes only when `at` has advanced by a quarter of `span`, so that the recording is rarely read again.
+
+    Args:
+        at: the replayed time. It is in the third quarter of the interval, except near the ends of the recording.
+        span: length of the interval.
+        first: start of the recording.
+        last: end of the recording.
     """
     quarter = span / 4
     since = (at // quarter - 2) * quarter
@@ -270,7 +275,7 @@ def _interval_around(at: float, span: float, first: float, last: float) -> tuple
 
 
 MOST_MEMBERS_NAMED = 100
-"""For one change, the detail area names at most this many members that joined, and as many members that left."""
+"""Maximum number of joined members, and of members that left, that the detail area names for one change."""
 
 
 def _role(change: Change) -> str:

@@ -66,7 +66,7 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as the numbers of members, hosts and idle members."""
     members = description.members
     if members is None:
-        return [(Cell("the broker withheld the members", WARN),)]
+        return [(Cell("the broker did not report the members", WARN),)]
     if not members:
         return [(Cell("no members", MUTED),)]
     parts: list[PaneLine] = [(Cell(plural(len(members), "member")),)]

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kgtui.model.command_line import View
     from kgtui.model.snapshot import Snapshot
 
-# Column id → whether sorting by this column puts the largest value first. Columns that are not listed are sorted from
-# the smallest value. One of them is `lead`, the distance of the committed offset from the log start, because partitions
-# with a small lead may soon lose unread records.
+# Column id → whether sorting by this column puts the largest value first. Other columns are sorted with the smallest
+# value first. For `lead` (committed offset minus log start offset), the smallest values are the most urgent, because
+# retention may soon delete unread records of these partitions.
 _DESCENDING = {"lag": True, "note": True}
 
 

@@ -117,7 +117,7 @@ class OverviewPane(Pane):
 
     def _write(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None or not self.text.columns:
-            # A hidden pane has no width. It is written when it is shown, because it then gets a new size.
+            # A hidden pane has no width. Its text is written by `on_resize` when the pane is shown.
             return
         width = max(20, self.text.columns - 1)
         parts = overview_sections(
@@ -133,7 +133,7 @@ class OverviewPane(Pane):
 
     def on_resize(self) -> None:
         # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after it.
+        # after that layout.
         self.call_after_refresh(self._write, fresh=False)
 
 
@@ -154,7 +154,7 @@ def overview_sections(
 
     Args:
         offset_summary: totals of the group's offsets; None if the offsets have not been read.
-        command_config: path of the client properties file, which is part of the Kafka command in the pane.
+        command_config: path of the client properties file for the Kafka command in the pane; None to omit it.
         series: lag samples of all groups. The trend is computed from them until the snapshot contains a trend.
         placeholder: text that is shown until the group has been described.
     """
@@ -261,7 +261,7 @@ def _epochs(described: GroupDescription) -> Field:
 
 def _members(members: tuple[Member, ...] | None) -> Field:
     if members is None:
-        return one_line_field("members", unknown_cell(), Cell("  withheld by the broker", WARN))
+        return one_line_field("members", unknown_cell(), Cell("  not reported by the broker", WARN))
     cells = [number_cell(len(members))]
     hosts = {member.host for member in members}
     if members:

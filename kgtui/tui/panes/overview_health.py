@@ -40,8 +40,8 @@ TREND_WINDOW = 60.0
 """Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
 STEADY = 0.05
 """If the lag grows or falls by less than this, in records per second, the trend is shown as `steady`."""
-_WITH_DATE = 43_200.0  # a time is shown with its date if it is at least this many seconds (12 hours) in the future
-_STALE = 60.0  # a health verdict is shown with its age if its data is more than this many seconds old
+_WITH_DATE = 43_200.0  # a time that is at least this far in the future (12 hours, in seconds) is shown with its date
+_STALE = 60.0  # a health verdict whose data is older than this, in seconds, is shown with the age of the data
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}
 _MOST_MEMBERS_NAMED = 3  # maximum number of members that the `held up by` field lists by name
 
@@ -79,7 +79,7 @@ def _verdict(snapshot: Snapshot, group: str, health: GroupHealth | None) -> Fiel
     )
     name = _VERDICTS.get(health.kind, health.status.name)
     if any(one.why == HIDDEN for one in health.undecided):
-        # As in `kgtui check`, the verdict is about visible topics only. It must not look like a verdict on all topics.
+        # The user may not describe all topics. The verdict ignores hidden topics, so it is followed by a `?`.
         name, role = f"{name}?", MUTED if health.status is Status.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     cells.append(Cell(f"  observed for {duration(health.seconds)}", MUTED))
@@ -166,7 +166,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
         return
     cells = [Cell(f"{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")]
     if found.flapping and found.per_hour is not None:
-        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} per hour", WARN))
+        cells.append(Cell(f"  flapping: {found.per_hour:,.0f} rebalances per hour", WARN))
     yield one_line_field("rebalances", *cells)
 
 
@@ -184,10 +184,9 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield a field that says for how long the group has been in state Empty, and when its offsets may expire.
+    """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets may expire.
 
-    Nothing is yielded if the expiry of the offsets is unknown and the field `state` already shows for how long the
-    group has been in its state.
+    If the expiry is unknown, the field is yielded only if the field `state` does not show this duration.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -256,7 +255,7 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     if summed.lag is not None and summed.lag >= 1000:
         cells.append(Cell(f"  {text.exact(summed.lag)} records", MUTED))
     if summed.unknown:
-        cells.append(Cell(f"  {plural(summed.unknown, 'partition')} unknown", WARN))
+        cells.append(Cell(f"  lag of {plural(summed.unknown, 'partition')} unknown", WARN))
     if facts.may_hide_offsets(snapshot, group):
         cells.append(Cell(f"  {NONE_VISIBLE}", MUTED))
     elif summed.hidden:

@@ -71,7 +71,7 @@ class DetailedTable(Vertical, Generic[RowT]):
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
         # Updating the detail area requests a layout. Textual ignores layout requests during a layout, so the area is
-        # updated after it.
+        # updated after that layout.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)

@@ -59,7 +59,7 @@ def text_of(field: Field) -> str:
         ({"loss": Loss("t", 3, 10_800.0, "retention", None, at_most=True)}, "data loss",
          "in at most 3 h unread records in t-3"),
         ({"rebalances": RebalanceRate(2, 2, 2, 600.0)}, "rebalances", "2 in 10 min"),
-        ({"rebalances": RebalanceRate(8, 8, 8, 600.0)}, "rebalances", "8 in 10 min flapping: 48 per hour"),
+        ({"rebalances": RebalanceRate(8, 8, 8, 600.0)}, "rebalances", "8 in 10 min flapping: 48 rebalances per hour"),
         ({"holding_up": {"m1": 2, "m2": None}}, "held up by", "m1 2 epochs behind m2 has left"),
         ({"holding_up": dict.fromkeys("abcde", 1)}, "held up by",
          "a 1 epoch behind b 1 epoch behind c 1 epoch behind and 2 more"),
