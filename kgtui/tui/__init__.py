@@ -26,7 +26,7 @@ This package imports `monitor`, `actions`, `history`, `insights`, `lake`, `outpu
 
 import os
 
-# TEXTUAL_FPS is the frame rate. It must be set here, because Textual reads it while it is imported. A key that is
-# pressed just after a poll was drawn waits for nearly two frames: 33 ms at Textual's default of 60 frames per second,
-# but only 8 ms at 250.
+# TEXTUAL_FPS is the frame rate. It must be set here, because Textual reads it while it is imported. If a key is pressed
+# just after a poll was drawn, nearly two frames pass before the screen reacts: 33 ms at Textual's default of 60 frames
+# per second, but only 8 ms at 250.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -170,7 +170,7 @@ class KgtuiApp(CrashReportingApp):
         self.exit(return_code=128 + number)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End the app. Errors that occur from now on are not reported as crashes."""
+        """End the app. Exceptions that occur while it ends are expected, and are not reported as crashes."""
         self.exiting = True
         super().exit(result, return_code, message)
 

@@ -37,7 +37,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each action, in the order of the action table."""
+        """Yield a command for each action, in the order of the action table; shown before the user types a query."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -84,7 +84,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter or a grouping of the tree."""
 
     async def discover(self) -> Hits:
-        """Yield a command for each saved filter, so that users need not know the names of their filters."""
+        """Yield a command for each saved filter; shown before the user types a query."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(name, choose, help=meaning)
 
@@ -99,7 +99,7 @@ class ChoiceCommands(MainScreenProvider):
     def _choices(self) -> Iterator[tuple[str, Callable[[], None], str]]:
         app, main = self.app, self.main
         for theme in sorted(app.available_themes):
-            yield f"Theme {theme}", partial(setattr, app, "theme", theme), "colors of the whole screen"
+            yield f"Theme {theme}", partial(setattr, app, "theme", theme), "changes the colors of all screens"
         if main is None:
             return
         for grouping, name in GROUPING_TITLES.items():

@@ -158,7 +158,8 @@ class LakeChoice(NamedTuple):
     Attributes:
         path: folder of the lake; the folder may not exist.
         reason: why the session uses this lake, in a few words.
-        chosen: whether the user chose the lake. False if `path` is only the default folder in which `R` records.
+        chosen: whether the user chose the lake. False if `path` is only the default folder for recordings, see
+            `default_folder`.
     """
 
     path: Path
@@ -170,7 +171,7 @@ def lake_of(session: Session) -> LakeChoice:
     """Return the lake of a session.
 
     It is the lake that is replayed, or else the lake that is being recorded, or else the lake that an environment
-    variable names, or else the default folder in which `R` records.
+    variable names, or else the default folder for recordings.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -182,7 +183,7 @@ def lake_of(session: Session) -> LakeChoice:
     named = os.environ.get(LAKE_VARIABLE, "").strip()
     if named:
         return LakeChoice(Path(named).expanduser(), f"from {LAKE_VARIABLE}")
-    return LakeChoice(default_folder(session), "the folder in which R records", chosen=False)
+    return LakeChoice(default_folder(session), "the default folder for recordings", chosen=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +191,7 @@ class FindingsRead:
     """The findings in a lake's gold tables, or the error that occurred when they were read.
 
     Attributes:
-        gold: reads further gold tables of the lake; None if the folder is no lake.
+        gold: reads the lake's gold tables, including tables without findings; None if the folder is no lake.
         insights: the findings; None if an error occurred.
         cluster: id of the recorded cluster; None if the id is unknown.
         error: message of the error; `""` if the findings were read.

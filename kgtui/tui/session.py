@@ -105,7 +105,10 @@ class ReplayPosition(Protocol):
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by a number of recorded seconds, skipping gaps. Return False at the end of the recording."""
+        """Move forward by a number of recorded seconds. Periods in which nothing was recorded are skipped.
+
+        Return False at the end of the recording.
+        """
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:

@@ -246,10 +246,11 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 
     Args:
         value: the sum of the known lags; None if no lag is known.
-        lower_bound: whether the true sum may be larger, because some lags are unknown or may be hidden. The sum is then
-            written as `≥ 4.1k`. A number of unknown lags is accepted too.
+        lower_bound: whether the true sum may be larger, because some lags are unknown, or because the broker may hide
+            topics from a user without permission. The sum is then written as `≥ 4.1k`. An int is the number of unknown
+            lags, and 0 means False.
 
-    If `value` is None, the result is `?` if some lags are unknown or may be hidden, and `–` if there are no lags.
+    If `value` is None, the result is `?` with `lower_bound`, and `–` without it.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none

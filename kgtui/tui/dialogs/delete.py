@@ -94,7 +94,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the plan is ready, which says for each group whether it may be deleted and what will be lost."""
+        """Posted when the plan is ready. It says for each group whether it may be deleted and what will be lost."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -170,7 +170,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.post_message(self.Planned(made))
 
     def _last_commits(self) -> dict[str, float]:
-        """Return the observed time of the last commit by group id. Groups without an observed commit are left out."""
+        """Return group id → time of the group's last commit. Groups without an observed commit are left out."""
         if self._session.monitor is None:
             return {}
         every = self._session.monitor.series
@@ -217,9 +217,9 @@ class DeleteDialog(ModalScreen[Results | None]):
     # Methods that check the text that the user types to confirm the delete
 
     def on_key(self, event: events.Key) -> None:
-        """Put typed characters into the text field, and focus it, if a button has the focus.
+        """If a button has the focus, put a typed character into the text field and focus the field.
 
-        When the dialog opens, the button Cancel has the focus.
+        The user can therefore type the confirmation at once, although the button Cancel has the focus at first.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):

@@ -35,7 +35,6 @@ _STATUS_ROLES = {
     DeletionStatus.FAILED: ERROR,
     DeletionStatus.UNCERTAIN: ERROR,
 }
-"""Color role of each deletion status."""
 
 _WORST_FIRST = (
     DeletionStatus.UNCERTAIN,
@@ -160,7 +159,7 @@ def group_details(line: Allowed | Refused, folder: StateFolder, commands: list[C
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:
-    """Return one line per `(label, value)`, or several lines for a long value, all aligned with its first line."""
+    """Return one line per `(label, value)`. A long value is wrapped; all its lines begin in the same column."""
     lines: list[tuple[Cell, ...]] = []
     for name, cells in fields:
         for index, part in enumerate(wrap_cells(cells, max(16, width - LABEL_WIDTH))):
@@ -169,14 +168,14 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Yield a Kafka command, which is already quoted for the shell and therefore not escaped here, and its note."""
+    """Yield a Kafka command and its note. The command is not escaped here, because it is quoted for the shell."""
     yield Content.assemble(("\nSame as     ", f"${MUTED}"), text.fit(command.text, 600, cut="middle"))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that delete the groups of a plan, without the groups it refuses to delete.
+    """Return commands of Kafka's own tools that delete the groups of a plan, except groups whose delete is refused.
 
     There is one command per kind of group, such as `consumer` or `share`.
 

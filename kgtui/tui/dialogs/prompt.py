@@ -85,7 +85,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:
-        """Do what the dialog is for, with the text in the fields, and return the dialog's result.
+        """Run the dialog's action with the text in the fields, and return the dialog's result.
 
         Raises `KgtuiError`, `OSError` or `RuntimeError` with a message for the user if the text is invalid.
         """

@@ -20,7 +20,12 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of a finding's evidence. After a refresh, the cursor stays on the row with the same `number`."""
+    """One row of a finding's evidence.
+
+    Attributes:
+        number: index of the row, from 0. After a refresh, the cursor is on the row with the same number as before.
+        values: one value per column of the evidence.
+    """
 
     number: int
     values: tuple[Value, ...]
@@ -55,7 +60,7 @@ def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return the columns of the table widget. Each column of the evidence has a column with its name as title."""
+    """Return the columns of the table widget: one per column of the evidence, with the column's name as title."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 

@@ -155,9 +155,9 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Return a text with the start and the duration of the problem or, with `short`, only with the duration.
+    """Return the start and the duration of a problem as text, such as ` since 2026-11-21 10:04 (2 h)`.
 
-    The text is empty if the start is unknown.
+    With `short`, return only the duration, such as ` for 2 h`. The result is `""` if the start is unknown.
     """
     finding = row.finding
     if finding.since is None:
@@ -209,9 +209,9 @@ def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
 
 def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
-        return "only findings about unused groups can be marked; enter goes to the group"
+        return "groups can be marked only in findings about unused groups; enter goes to the group"
     if main.session.replay_position is not None:
-        return "groups of a recording cannot be deleted"
+        return "groups cannot be marked in a recording, because they cannot be deleted there"
     if main.session.read_only:
         return READ_ONLY
     if cluster_mismatch(recorded, main):
@@ -346,7 +346,11 @@ def no_findings_lines(
             (blank, Cell(join(("kgtui", "record", str(path), *servers)), ACCENT)),
             *makes,
             (),
-            (Cell("KGTUI_LAKE", ACCENT), Cell(" in the environment of kgtui names another lake.", MUTED)),
+            (
+                Cell("To read another lake, set the environment variable ", MUTED),
+                Cell("KGTUI_LAKE", ACCENT),
+                Cell(" to its folder.", MUTED),
+            ),
             (Cell("kgtui pipeline demo", ACCENT), Cell(" creates an example lake with findings of every kind.", MUTED)),
         ]
     return [line for paragraph in paragraphs for line in (wrap_cells(paragraph, width) or [()])]

@@ -197,9 +197,9 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 
 
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
-    """Draw the plot of states, in which each terminal cell shows the state of the group in a part of the time.
+    """Draw the plot of states. Each terminal cell stands for a time span and shows the group's state in this span.
 
-    If the group had several states during this time, a rebalancing state is shown, or else any state other than Stable.
+    If the group had several states in a span, a rebalancing state is shown, or else any state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -263,7 +263,7 @@ def _column(timeline: GroupTimeline, at: float, plot_width: int) -> int | None:
 
 
 def _draw_stroke(line: PaneLine, column: int) -> PaneLine:
-    """Draw a vertical line in a terminal cell of one line, unless the plot has drawn something in this cell."""
+    """Add one cell of a vertical bar (`│`) to a line of the plot, unless the plot has drawn something in this cell."""
     stroke = "|" if text.display_settings().ascii else "│"
     cells: list[Cell] = []
     left = 0

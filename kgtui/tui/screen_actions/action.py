@@ -59,7 +59,7 @@ class Action:
         help: a description in one sentence, for help, palette and tooltips.
         section: the section of the help in which the action is listed.
         run: the function that performs the action on a screen.
-        unavailable: a function that returns the reason why the action is unavailable now; None if it is available.
+        unavailable: a function that returns why the action is unavailable now, or None if the action is available.
         footer: position in the footer of a live cluster, counted from 1. 0 means that the footer does not show the
             action. On a narrow screen, the actions with the highest positions are left out first.
         replay_footer: position in the footer of a recording, with the same meaning as `footer`.

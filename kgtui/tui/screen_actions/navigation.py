@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree has the focus. Otherwise run an action of the widget that has the focus.
+    """Move the cursor of the tree with `in_tree`, or run a Textual action of another widget that has the focus.
 
-    The first action of `actions_elsewhere` that the widget implements is run.
+    Args:
+        in_tree: called if the tree or no widget has the focus.
+        actions_elsewhere: names of Textual actions. The first one that the focused widget implements is run.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

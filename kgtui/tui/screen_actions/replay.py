@@ -24,12 +24,12 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds that can be chosen with + and -, as multiples of real time."""
 
 PLAY_INTERVAL = 0.5
-"""Time between two displayed points in time while a recording plays, in seconds."""
+"""Interval at which the screen shows a later poll while a recording plays, in seconds."""
 
 MIN_PAUSE = 0.1
-"""Minimum pause before the next point in time is displayed while a recording plays, in seconds.
+"""Minimum pause between showing a poll and reading the next one while a recording plays, in seconds.
 
-If reads from the disk take longer than `PLAY_INTERVAL`, keys are still handled during this pause.
+Without this pause, keys might not be handled if each read takes longer than `PLAY_INTERVAL`.
 """
 
 

@@ -67,8 +67,8 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: the worker that plays the recording; None while the recording is stopped.
         remembered: the time that the user remembered with `m` for a comparison, in seconds since the epoch.
-        last_opened: session of the recording that was last opened from this screen, at the position at which the user
-            left it. None if no recording was opened from this screen.
+        last_opened: session of the recording that was last opened from this screen. Its `replay_position` is where the
+            user left the recording. None if no recording was opened from this screen.
     """
 
     session: Session
@@ -177,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Release the tree model of the other screen, so that the memory of its groups can be freed.
+        # Drop the reference to the copied tree model, so that the memory of its groups can be freed.
         self._like = None
         if over_live:
             self.group = self.group_tree.group
@@ -250,7 +250,7 @@ class ClusterScreen(Screen[None]):
         """Show a short message that disappears by itself."""
         self.notify(message, title=title, timeout=6, markup=False)
 
-    # Methods that select a group and tell the monitor about it
+    # Methods that select a group, and that tell the monitor which groups are selected or visible
 
     @on(GroupSelected)
     def _group_selected(self, message: GroupSelected) -> None:

@@ -45,7 +45,7 @@ class Difference(NamedTuple):
         group: the group id.
         description: what exactly has changed, without control characters.
         role: color role of the verb.
-        number: index of the row among the rows of all kinds; the key of the row in the table.
+        number: index of the difference among the differences of all kinds, used as its row key in the table.
     """
 
     kind: str

@@ -89,7 +89,7 @@ Rows = list[tuple[str, str]]
 
 
 def _row(left: str, right: str, width: int) -> list[tuple[str, str] | str]:
-    """Return the arguments of `Content.assemble` for a key or term, `left`, and its meaning, `right`, beside it."""
+    """Return the arguments of `Content.assemble` for one row: a key or term (`left`) and its meaning (`right`)."""
     lines = textwrap.wrap(right, max(width - LEFT_WIDTH - 3, 12)) or [""]
     parts: list[tuple[str, str] | str] = [(f"  {text.pad(left, LEFT_WIDTH)} ", "$kg-accent"), f"{lines[0]}\n"]
     return [*parts, *(f"{' ' * (LEFT_WIDTH + 3)}{line}\n" for line in lines[1:])]

@@ -123,7 +123,6 @@ def _error_text(error: KgtuiError) -> str:
 
 
 def _attempts(attempts: tuple[tuple[str, str], ...]) -> list[str]:
-    # Put the broker address before each reason, unless the reason already starts with the address.
     reasons = [why if why.startswith(address) else f"{address}: {why}" for address, why in attempts]
     return [f"  {text.marks().fault} {text.plain(' '.join(reason.split()), 260)}" for reason in reasons]
 

@@ -46,7 +46,7 @@ class CrashReportingApp(App[int]):
     """An app that ends with a crash report after an unexpected exception, in place of Textual's traceback."""
 
     exiting = False
-    """Whether the app is exiting. Exceptions are then only logged."""
+    """Whether the app is exiting. Exceptions during the exit are only logged."""
 
     @property
     def crash_folder(self) -> Path:

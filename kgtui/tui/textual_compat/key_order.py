@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How often to wait, after a key, until the focused widget and all its ancestors have emptied their message queues.
+"""Number of rounds after a key. In each round, the focused widget and all its ancestors empty their message queues.
 
 In the first round, the widgets handle the key itself; in the second round, a message that the key causes, such as
-`Input.Submitted`; and in the third round, a message that is posted in response to that message.
+`Input.Submitted`; and in the third round, a message that is posted in response to that message. Then the next key is
+forwarded.
 """
 
 HOLD_TIMEOUT = 0.3

@@ -27,10 +27,11 @@ T = TypeVar("T")
 
 
 def movement_bindings(*actions: str) -> list[BindingType]:
-    """Bind the keys that move in lists and texts to six actions.
+    """Return key bindings for moving in a list or a text, one for each of six actions.
 
     Args:
-        actions: the actions for one line up, one line down, one page up, one page down, the first line, the last line.
+        actions: the six actions: one line up, one line down, one page up, one page down, to the first line, and to the
+            last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -177,10 +178,11 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return a copy of `by_line` whose line numbers are those after scrolling down by `lines`.
+    """Return a copy of `by_line` in which each value has the line number that it has after scrolling.
 
     Args:
         by_line: line number in the widget, from 0 at the top → value.
+        lines: number of lines by which the widget is scrolled down; negative if it is scrolled up.
         fixed: number of lines at the top that are not scrolled.
         height: height of the widget, in lines. Values of lines that are scrolled out of the widget are dropped.
     """
@@ -192,8 +194,8 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the scroll bar thumb looks different with `lines` instead of `old` lines of text.
+    """Return whether the scroll bar thumb looks different after the text has changed from `old` lines to `lines` lines.
 
-    The thumb is drawn in eighths of a cell, and a small change of the number of lines may not be visible.
+    The thumb is drawn in eighths of a cell, so a small change of the number of lines may not be visible.
     """
     return abs(lines - old) * height * 8 > old

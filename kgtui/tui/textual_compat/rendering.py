@@ -35,7 +35,7 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class, without its background, or `base_style` if the class is empty."""
+        """Return the style of a component class, without its background; `base_style` if `component` is `""`."""
         base = self.base_style
         if not component:
             return base

@@ -55,9 +55,9 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # SIGCONT arrives not only after a suspension, but for example also after SIGHUP when the terminal is
-            # closed. Without this check, Textual would then start its threads a second time, and the first input thread
-            # would never end.
+            # Textual should start its threads again only after a suspension. SIGCONT also arrives at other times, for
+            # example after SIGHUP when the terminal is closed. Textual's own method would then start a second input
+            # thread although the first one is still running, and the first one would never end.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 

@@ -143,7 +143,7 @@ async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: 
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         screen = await open_insights(pilot, app)
         await pilot.press("space")
-        await until(pilot, lambda: "only findings about unused groups can be marked" in unwrapped_text(app))
+        await until(pilot, lambda: "groups can be marked only in findings about unused" in unwrapped_text(app))
         assert main_screen(app).marked == set()
         await pilot.press("end", "up", "space", "space")
         await until(pilot, lambda: main_screen(app).marked == {"perf.a", "tmp"})
@@ -362,7 +362,7 @@ def test_insights_reads_the_lake_with_the_highest_precedence(tmp_path: Path, mon
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
-    assert recording.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "the folder in which R records", False)
+    assert recording.lake_of(session) == (tmp_path / "lakes" / "prod-eu", "the default folder for recordings", False)
     monkeypatch.setenv("KGTUI_LAKE", "/named")
     assert str(recording.lake_of(session).path) == "/named"
     going = recording.Recording(session, tmp_path / "going", lambda *_: None, lambda: None)
