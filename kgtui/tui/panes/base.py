@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.tui.session import ReplayPosition
 
-NO_GROUP_HINT = "No group is selected. Press n to go to the next one."
+NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
 """Maximum number of items, such as members, that a pane prepares on the event loop.

@@ -85,7 +85,7 @@ def members_summary(description: GroupDescription) -> list[PaneLine]:
         parts.append((Cell(f"{idle} idle", WARN),))
     classic = sum(1 for member in members if member.protocol == CLASSIC)
     if classic and description.type != CLASSIC:
-        parts.append((Cell(f"{classic} still on the classic protocol", WARN),))
+        parts.append((Cell(f"{plural(classic, 'member')} still on the classic protocol", WARN),))
     if all(member.assignment is None for member in members) and description.kind == "consumer":
         parts.append((Cell(f"assignments are not reported while the group is {description.state}", MUTED),))
     return parts

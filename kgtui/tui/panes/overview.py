@@ -255,7 +255,7 @@ def _epochs(described: GroupDescription) -> Field:
         cells.append(Cell(f"  {reason}", WARN if described.members else MUTED))
     behind = [m for m in described.members or () if m.epoch is not None and m.epoch < (described.assignment_epoch or 0)]
     if behind:
-        cells.append(Cell(f"  {plural(len(behind), 'member')} behind", WARN))
+        cells.append(Cell(f"  {plural(len(behind), 'member')} at an older epoch", WARN))
     return one_line_field("epochs", *cells)
 
 
@@ -271,7 +271,7 @@ def _members(members: tuple[Member, ...] | None) -> Field:
         cells.append(Cell(f"  {static} static", MUTED))
     classic = sum(1 for member in members if member.protocol == "classic")
     if classic and classic < len(members):
-        cells.append(Cell(f"  {classic} still on the classic protocol", WARN))
+        cells.append(Cell(f"  {plural(classic, 'member')} still on the classic protocol", WARN))
     return one_line_field("members", *cells)
 
 

@@ -150,7 +150,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return tuple(column.id for column, _ in self._fitted)
 
     def set_placeholder(self, content: str) -> None:
-        """Set the text that an empty table shows. It is not escaped, so it must not come from the cluster."""
+        """Set the text that an empty table shows. Text from the cluster is not allowed, because it is not escaped."""
         if content != self._placeholder:
             self._placeholder = content
             if not self._rows:

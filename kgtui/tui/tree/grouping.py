@@ -34,7 +34,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 Path = tuple[str, ...]
 """Identifies a node by the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
 
-A key is text from the cluster, such as a state. If there is no such text, the key is one of the constants below.
+A key is text from the cluster, such as a state, or one of the constants below if the cluster has no text for the node.
 """
 
 STATE_UNKNOWN = "unknown state"
@@ -48,8 +48,8 @@ class Node:
     """A node of the tree. It contains either child nodes or groups.
 
     Attributes:
-        parts: lists of group ids, each sorted by name, which together contain all groups of the node. They are merged
-            only for open nodes. Empty if the node has child nodes.
+        parts: lists of group ids, each sorted by name, which together contain all groups of the node. The lists are
+            merged only for open nodes. A node with child nodes has no lists.
         count: number of groups in the node, including the groups in its child nodes.
     """
 
@@ -282,7 +282,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have; None if the node is not a node for one state."""
+    """Return the state that all groups under a node have; None if the node may contain groups in different states."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state":
@@ -296,7 +296,8 @@ class NodeTotal:
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups for which the lag of all or of some partitions is unknown or may be hidden.
+        unknown: number of groups whose lag is not completely known, because the lag of at least one partition is
+            unknown, or because topics may be hidden from the user.
     """
 
     lag: int | None = None
@@ -344,7 +345,7 @@ def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 
 def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
-    """Return the sum of the known lags, the number of groups whose lag is a lower bound, and whether any is known."""
+    """Return the sum of the known lags, the number of groups without a complete lag, and whether any lag is known."""
     lag = unknown = 0
     is_known = False
     summaries, hides_topics = snapshot.summaries, snapshot.hides_topics

@@ -267,7 +267,7 @@ class TreeModel:
     # Methods that collect the values in the row of a group
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. Each value is from the most recent read that returned it."""
+        """Return the values in the row of a group. A value whose newest read failed is from an earlier read."""
         snapshot = self.snapshot
         at = facts.read_at(snapshot, group)
         age, fault = None if at is None else snapshot.taken_at - at, facts.has_fault(snapshot, group)
@@ -340,8 +340,8 @@ class PreparedLayout:
     Attributes:
         order: path of an open node → its sorted group ids; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: number of groups that the filter has tested, and number of groups that it must test. A group can be
-            tested as soon as its data has been read. None if the filter needs no data except the list of groups.
+        searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a group
+            only after its data has been read. None if the filter needs no data except the list of groups.
     """
 
     nodes: TreeNodes
@@ -351,11 +351,11 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Compute the nodes and the order of the groups from the snapshot of the model, with pauses for the event loop.
+    """Compute the nodes and the order of the groups from the snapshot of the model.
 
     Args:
         query: the active filter.
-        slices: runs each step, and lets other tasks run between slices of it.
+        slices: runs the computation in slices, with pauses for other tasks of the event loop.
 
     Raises:
         SupersededError: the user has changed filter, grouping or order in the meantime.

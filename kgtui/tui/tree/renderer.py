@@ -88,7 +88,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.model = TreeModel(snapshot)
-        # Line number of the widget → the content that was last drawn there. Row numbers would be no suitable keys,
+        # Line number of the widget → the content that was last drawn on this line. The keys are not row numbers,
         # because a row moves to another line when rows are inserted above it.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
@@ -108,8 +108,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         This is the row of the cursor if it is visible, and otherwise the first visible row.
 
         Returns:
-            The key of the row, or None for the row of the cursor; and the line of the widget that shows the row,
-            counted from 0.
+            The key of the row, or None for the row of the cursor, whose group may have been deleted; and the line of
+            the widget that shows the row, counted from 0.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -193,7 +193,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """After the tree was scrolled, move the cached lines, and the content that tells whether a line has changed."""
+        """Adapt the line numbers in the caches after the tree has been scrolled by `lines` lines."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

@@ -22,8 +22,8 @@ _UNKNOWN = 1 << 62
 def merge_sorted(parts: Sequence[Sequence[str]]) -> Generator[None, None, Sequence[str]]:
     """Merge sorted lists of group ids into one sorted list, and return it.
 
-    This generator yields after each step. The first step merges the alphabetically first ids of all lists, the second
-    step the ids that follow them, and so on.
+    This generator yields after each step. Each step merges the ids of one alphabetical range: the first step all ids
+    up to a certain id, the second step the ids up to a later id, and so on.
     """
     if len(parts) == 1:
         return parts[0]

@@ -36,14 +36,15 @@ AWAITED_SLICE_SECONDS = 0.012
 The user waits after a new filter, grouping or order. Longer slices finish this layout sooner.
 """
 GROUPS_LAID_OUT_PER_SECOND = 80_000
-"""Divisor of the pause between two layouts of the tree.
+"""Maximum number of groups, per second, for which rows are laid out.
 
-The pause, in seconds, is the number of groups divided by this value: 1.25 s for 100,000 groups.
+A layout is followed by a pause, in seconds, of the number of groups divided by this value: 1.25 s for 100,000 groups.
 """
 GROUPS_SUMMED_PER_SECOND = 20_000
-"""Divisor of the pause between two computations of the nodes' total lags.
+"""Maximum number of groups, per second, whose lags are added to the total lags of the nodes.
 
-The pause, in seconds, is the number of groups divided by this value: 5 s for 100,000 groups.
+Totals are computed again after a pause, in seconds, of the number of groups divided by this value: 5 s for 100,000
+groups.
 """
 
 
@@ -55,8 +56,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: number of groups that the filter has tested, and number of groups that it must test. A group can
-                be tested as soon as its data has been read. None if the filter needs no data except the list of groups.
+            searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a
+                group only after its data has been read. None if the filter needs no data except the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -116,7 +117,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping and sort order from another tree and, if `cursor` is true, also its open nodes and cursor."""
+        """Copy grouping and sort order from the model of another tree and, if `cursor`, also open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         if cursor:
             self.model.copy_open_nodes_and_cursor(model)
@@ -135,8 +136,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # `_user_chose` is cleared before the layout and not after it. If the user changes filter, grouping or sort
-            # order during the layout, the event therefore ends the pause that follows.
+            # The event is cleared before the layout and not after it, so that a change of filter, grouping or sort
+            # order during the layout ends the pause that follows.
             self._user_chose.clear()
             self._layout_done.clear()
             try:

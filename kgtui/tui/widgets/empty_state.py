@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Target
 
 Paragraphs = list[tuple[str, str]]
-"""Lines of text as `(text, role)`. Control characters in the text are already escaped; the role gives the color."""
+"""Lines of text as `(text, role)`. The text contains no control characters. The role gives the color."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -118,7 +118,7 @@ def _unreachable(snapshot: Snapshot, target: Target, interval: float) -> Paragra
         (f"  {marks.arrow} check the address and port, and whether a listener for this network is advertised", ""),
         (f"  {marks.arrow} check security.protocol in --command-config, if the listener requires TLS or SASL", ""),
         ("", ""),
-        (f"kgtui tries again every {interval:g} s or less often; groups appear as soon as a broker answers.",
+        (f"kgtui tries again every {interval:g} s, and later less often; groups appear as soon as a broker answers.",
          "kg-muted"),
     ]  # fmt: skip
 

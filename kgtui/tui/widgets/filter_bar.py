@@ -126,8 +126,8 @@ class FilterBar(Vertical):
         been searched.
 
         Args:
-            searched: number of groups that the filter has tested, and number of groups that it must test. A group can
-                be tested as soon as its data has been read. None if there is no filter, or if the filter needs no data
+            searched: `(number of groups that the filter has tested, number of groups to test)`. The filter can test a
+                group only after its data has been read. None if there is no filter, or if the filter needs no data
                 except the list of groups.
             only_problems: whether the user has pressed `z`, so that only groups with data that could not be read are
                 shown.
@@ -164,9 +164,10 @@ class FilterBar(Vertical):
         self.post_message(self.Done())
 
     def on_key(self, event: events.Key) -> None:
-        """Restore the previous filter on escape, and insert the next preset (saved filter) on up.
+        """Handle the keys that leave the filter bar, and the key `up`, which inserts the next preset (saved filter).
 
-        On escape, down and tab, the focus moves to the tree.
+        Escape, down and tab move the focus to the tree. Escape also restores the filter that was active before the user
+        began to type.
         """
         if event.key == "escape":
             event.stop()
@@ -183,7 +184,7 @@ class FilterBar(Vertical):
             self.post_message(self.Done())
 
     def _next_preset(self) -> None:
-        """Replace the text with the next preset, or with the first one if the text is the last preset or no preset."""
+        """Insert the next preset. The first preset follows the last one and any filter that is not a preset."""
         saved = list(self._presets.values())
         at = saved.index(self.input.value) + 1 if self.input.value in saved else 0
         self.input.value = saved[at % len(saved)]

@@ -104,7 +104,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Leave out items until the rest fits, from right to left. The last two items are left out after all others."""
+    """Leave out items from the right until the rest fits. The last two items are left out only after all others."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

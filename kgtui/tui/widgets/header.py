@@ -178,7 +178,8 @@ class ClusterHeader(LineWidget):
                 (f"{text.exact(groups)} group{'' if groups == 1 else 's'}", "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # Explains the lower bounds (`≥ 120`) in the tree on screens that are too narrow for the details of a group.
+            # This text explains why the tree shows lower bounds such as `≥ 120`. A narrow screen has no other
+            # explanation, because it does not show the details of a group.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -215,8 +216,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # The duration is recomputed only when the text `polled`, which contains seconds, has changed. An update at
-            # each response would send more bytes to the terminal.
+            # The duration of the poll is updated only together with the time in `polled`, at most once per second. An
+            # update at each response would send more bytes to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:

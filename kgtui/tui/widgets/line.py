@@ -1,6 +1,6 @@
 """A widget with one line of text.
 
-It redraws only the cells that changed, so that a clock in it costs only a few bytes.
+The widget redraws only the cells that changed, so that a clock in the line sends only a few bytes to the terminal.
 """
 
 from __future__ import annotations

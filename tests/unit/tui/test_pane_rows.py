@@ -300,8 +300,8 @@ def test_overview_shows_state_members_lag_and_kafka_command() -> None:
     snapshot = data.example_snapshot()
     assert overview_text(snapshot, "payments.settle", "state").startswith("↻ Reconciling")
     assert "10.0.0.3:9092" in overview_text(snapshot, "payments.settle", "coordinator")
-    assert "2 members behind" in overview_text(snapshot, "payments.settle", "epochs")
-    assert "1 still on the classic protocol" in overview_text(snapshot, "payments.settle", "members")
+    assert "2 members at an older epoch" in overview_text(snapshot, "payments.settle", "epochs")
+    assert "1 member still on the classic protocol" in overview_text(snapshot, "payments.settle", "members")
     assert overview_text(snapshot, "payments.settle", "total").startswith("6.5k")
     assert "500 records" in overview_text(snapshot, "payments.settle", "lost")
     assert overview_text(snapshot, "payments.settle", "unread") == "6.5k records"
