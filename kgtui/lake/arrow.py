@@ -46,9 +46,9 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.Table:
-    """Return the given columns of `rows`, in this order. A column that `rows` lacks is null in all rows.
+    """Return the given columns of `rows`, in this order. Columns that `rows` lacks are filled with nulls.
 
-    An older kgtui may have written the rows, before the column was added to the table.
+    `rows` lacks a column if an older kgtui wrote these rows before the column was added to the table.
     """
     import pyarrow as pa
 
@@ -126,7 +126,8 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type) and column.num_chunks != 1:
             try:
                 column = column.unify_dictionaries()
-            except pa.ArrowInvalid:  # raised if all values of the column are null, so that its dictionary has type null
+            except pa.ArrowInvalid:
+                # If all values of a column are null, its dictionary has type null and cannot be unified.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]

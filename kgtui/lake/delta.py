@@ -43,7 +43,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key under which the dicts that `RecordedTable.files` returns have the day of a file."""
+"""Key of the dicts that `RecordedTable.files` returns. Its value is the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
@@ -157,13 +157,14 @@ class RecordedTable:
         Files are not opened if their statistics show that they have no matching rows. The result is empty while the
         table does not exist.
 
-        A keyframe is a poll that recorded the complete state; the other polls recorded only changes.
+        A keyframe is a poll that recorded the complete state; the other polls recorded only changes. Polls and
+        keyframes are identified by their time, in milliseconds since the epoch.
 
         Args:
             columns: names of the columns to read, without `day`.
-            after: return only rows of polls that are later than this poll.
+            after: a poll; return only rows of later polls.
             day: return only rows of this day.
-            span: pair (first keyframe, last poll). Only rows from this keyframe to this poll are returned.
+            span: pair (keyframe, poll); return only rows of polls from this keyframe to this poll, both included.
             equal: column name → value; return only rows with this value in this column.
         """
         import pyarrow.dataset as ds
@@ -210,7 +211,7 @@ class RecordedTable:
             query: the result of the method `query`; if it is None, the result is empty.
             columns: names of the columns to read, without `day`.
             group: group id with escaped surrogates.
-            span: pair (first keyframe, last poll), see `read`. Only rows from this keyframe to this poll are returned.
+            span: pair (keyframe, poll), see `read`; return only rows of polls from this keyframe to this poll.
         """
         import pyarrow as pa
 
@@ -218,7 +219,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # SQL fails if it names a column that the table lacks, because only an older kgtui has written the table.
+        # If only an older kgtui has written the table, columns may be missing. SQL that names them would fail.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         rows = pa.table(
@@ -236,8 +237,8 @@ class RecordedTable:
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
         """Return all rows of a keyframe and of the polls until the next keyframe.
 
-        If compaction has written them to one file, the file is only opened, and the caller reads the rows that it
-        needs by calling `RowBlocks.read`. Otherwise, all rows are read now.
+        If compaction has written exactly these rows to one file, this method only opens the file, and rows are read
+        when `RowBlocks.read` is called. Otherwise, this method reads all rows.
 
         Args:
             day: the day of these polls.
@@ -375,5 +376,4 @@ class RecordedTable:
 
 
 def _stored_columns(delta: DeltaTable) -> frozenset[str]:
-    """Return the names of the columns in the schema of a stored table."""
     return frozenset(field.name for field in delta.schema().fields)

@@ -44,7 +44,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """The folder of a lake."""
+    """The folder of a lake: the paths of its files and tables, its marker file, and its cluster."""
 
     path: Path
 
@@ -82,10 +82,7 @@ class LakeFolder:
             )
 
     def check_usable(self) -> None:
-        """Check that the folder can be used as a lake, because it is a lake, is empty or does not exist.
-
-        Raises `LakeError` if it cannot.
-        """
+        """Raise `LakeError` unless the folder is a lake that can be read, is empty, or does not exist."""
         if not self.path.exists():
             return
         if self.path.is_dir() and not (self.path / MARKER).exists():

@@ -34,7 +34,8 @@ GoldRow = dict[str, Any]
 NEVER_WRITTEN = "the pipeline has not created this table yet"
 
 Where = Callable[[Callable[[str], Any]], Any]
-"""Function that returns a pyarrow filter expression. Its argument is a function: column name → pyarrow expression."""
+"""Function that builds a pyarrow filter expression. Its argument is a function like `pyarrow.dataset.field`, which
+returns the expression of the column with a given name."""
 
 _GROUP = "group"
 _COMMITS = 50
@@ -64,7 +65,7 @@ class TableAge:
 
 
 def only_whole_groups(column: Callable[[str], Any]) -> Any:
-    """Return a filter (see `Where`) for rows about whole groups, which have no topic."""
+    """Filter (see `Where`) for the rows about whole groups, whose column `topic` is null."""
     return column("topic").is_null()
 
 
@@ -150,8 +151,8 @@ class Gold:
 
         Args:
             columns: names of the columns to read; None for all columns.
-            since, until: return only rows whose time column is in this interval, both ends included.
-            time: name of the time column.
+            since, until: return only rows whose column `time` is in this interval, both ends included.
+            time: name of the time column to which `since` and `until` apply.
             groups: return only rows of these groups.
             where: additional filter, see `Where`. It is applied while the files are read.
 

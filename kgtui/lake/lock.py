@@ -1,8 +1,8 @@
 """The lock file of a lake, so that only one process records into it.
 
-For a holder on the same machine, the kernel's file lock shows whether it is alive. If the folder is shared with another
-machine, the modification time of the file shows whether a holder there is alive, because the holder renews it. A lock
-file that no process holds shows that the last recorder crashed.
+The process that records is the holder of the lock. On the same machine, the kernel's file lock shows whether the holder
+is alive. On another machine that shares the folder, the modification time of the lock file shows it, because the holder
+keeps updating this time. A lock file that no process holds shows that the last recorder crashed.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _run(title: str, path: Path, action: Callable[[], str]) -> MaintenanceResult
 
 
 def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
-    """Compact the recorded tables like the recorder, which also sorts rows so that replays are fast.
+    """Compact the recorded tables in the way that the recorder does: merge files, and sort rows for fast replays.
 
     Returns a text that tells the user what was done. Nothing is done if another process holds the lock of the lake.
     """
@@ -189,8 +189,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # `maintain` compacts files of keyframes before the given time. Because no recorder is adding polls now,
-            # `newest + 1` is given, so that the files of the newest keyframe are compacted as well.
+            # `maintain` compacts only keyframes that are older than the given time. `newest + 1` includes the newest
+            # keyframe. This is safe, because no recorder is adding polls to it now.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

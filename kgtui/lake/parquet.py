@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file. So many rows are read in a few milliseconds."""
+"""Minimum number of rows in a Parquet row group of a compacted file. Reading 8,192 rows takes a few milliseconds."""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
@@ -140,8 +140,8 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # None means that the file is read as one block. Its row groups cannot be divided into blocks if one of them
-            # has no minimum and maximum, because the Parquet writer omits them for a group id of over 4,096 bytes.
+            # The Parquet writer omits the minimum and maximum if a group id has more than 4,096 bytes. Without them,
+            # the file cannot be divided into blocks, and the caller reads it as one block.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -159,7 +159,8 @@ def read_rows(paths: Sequence[str], table: Table, columns: Sequence[str], where:
 
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # Without a schema, pyarrow would take the columns from the first file, which may lack some of them.
+    # The files contain no column `day`. Without a schema, pyarrow would use the schema of the first file, which may
+    # lack columns that later files have.
     schema = schema.remove(schema.get_field_index(PARTITION))
     return ds.dataset(list(paths), schema, form).to_table(columns=list(columns), filter=where)
 

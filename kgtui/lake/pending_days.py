@@ -47,7 +47,8 @@ class PendingDays:
     def mark_done(self) -> None:
         """Store the row counts in the lake, so that `days` are no longer pending.
 
-        The ids of the gold tables are stored too. The file is not written if its content would stay the same.
+        The ids of the gold tables are stored too, because a gold table that was created again has lost all days. The
+        file is not written if its content would stay the same.
         """
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
@@ -80,7 +81,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
 
 
 def _days(rows: RowCounts) -> list[date]:
-    """Return the days of some row counts in ascending order."""
+    """Return all days that have a row count in any table, in ascending order."""
     return sorted({date.fromisoformat(day) for counts in rows.values() for day in counts})
 
 

@@ -340,7 +340,7 @@ def _forward(source: int, target: int) -> None:
                 complete, newline, partial = complete + newline, partial, b""
             _write(target, _NOISE.sub(b"", complete + newline))
         _write(target, _NOISE.sub(b"", partial))
-    except OSError:  # raised if the target was closed
+    except OSError:  # the target was closed, so nobody can read more output
         return
     finally:
         os.close(source)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 MAY_REPEAT = "-anew"
-"""Suffix of the name of a streaming query whose table already had rows when the query was first started.
+"""Suffix of the name of a streaming query if its table already had rows when the query was first started.
 
 Such a query may read records that the table already contains. Therefore it merges its rows instead of appending them.
 """
@@ -66,7 +66,7 @@ class SparkLake:
     def read(self, table: Table) -> DataFrame:
         """Return all rows of a table; an empty DataFrame with its columns if the table does not exist.
 
-        Columns that the stored table lacks are null, because only an older kgtui may have written the table.
+        Columns that the stored table lacks are null. They are missing if only an older kgtui has written the table.
         """
         if self.exists(table):
             rows = self.spark.read.format("delta").load(str(self.path(table)))
@@ -110,7 +110,8 @@ class SparkLake:
             update: whether rows whose key the table already contains replace the rows in the table.
             days: the days of all `rows`, as ISO dates. If given, Delta Lake reads only the files of these days.
         """
-        # Inside foreachBatch, the session of `rows` differs from `self.spark`, and only it knows the temporary view.
+        # In foreachBatch, `rows` has its own session, which differs from `self.spark`. The temporary view is created in
+        # the session of `rows`, so the SQL must run there as well.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)

@@ -172,7 +172,7 @@ QUARANTINE = table(
         nullable=False,
     ),
     Column("reason", "string", "message that explains why the record could not be decoded", nullable=False),
-    Column("type", "int", "number of the record type, read from the start of the key; null if the key is too short"),
+    Column("type", "int", "id of the record type, read from the start of the key; null if the key is too short"),
     Column(
         "version",
         "int",

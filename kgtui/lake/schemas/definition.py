@@ -36,7 +36,7 @@ that are computed from `recorded` and `silver`.
 
 
 RowValues = tuple[Any, ...]
-"""Values of some columns of one row, in the order of the table's columns."""
+"""Values of one row of a table, for all or some of its columns, in the order of `Table.columns`."""
 
 RowsByTable = dict[str, list[RowValues]]
 """Table name → rows to write."""

@@ -15,7 +15,7 @@ RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
 _DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
 _GROUP = Column("group", "string", "group id", nullable=False)
 _TOPIC = Column("topic", "string", "topic of the partition; null in rows about the whole group")
-_PARTITION = Column("partition", "int", "number of the partition; null in rows about the whole group")
+_PARTITION = Column("partition", "int", "index of the partition in its topic; null in rows about the whole group")
 _SOURCE = Column(
     "source",
     "string",
@@ -103,7 +103,7 @@ LAG = table(
         "partition",
     ),
     Column("members", "int", "number of members; null if unknown, and in rows about a partition"),
-    Column("state", "string", "group state from the list of groups; null in rows about a partition"),
+    Column("state", "string", "group state as returned by ListGroups; null in rows about a partition"),
     Column(
         "steady_since",
         "timestamp",
@@ -147,8 +147,8 @@ HEALTH = table(
     Column(
         "bad_since",
         "timestamp",
-        "time since which the status has not been OK: the last poll of the first window in the unbroken series of "
-        "windows without OK that ends with this window; null if the status is OK",
+        "since when the status has been bad in every window: the last poll of the first of these windows; null if the "
+        "status is OK or unknown",
     ),
     Column(
         "lag",
@@ -164,8 +164,8 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, how complete its commits are: number of known latest commits (see `basis`), divided by the "
-        "number that the rules need, at most 1; for a group, fraction of its partitions with the value 1",
+        "for a partition, number of its known commits (see `basis`) divided by the number that Burrow's rules need, at "
+        "most 1; for a group, fraction of its partitions that have the value 1",
     ),
     Column(
         "commits",

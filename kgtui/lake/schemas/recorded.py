@@ -62,13 +62,13 @@ POLLS = _table(
 
 GROUPS = _table(
     "groups",
-    "one group: its entry in the list of groups, and its description",
+    "one group: its entry in the response to ListGroups, and its description",
     ("group",),
     _GROUP,
     _GONE,
-    Column("type", "string", "group type from the list of groups; null if the broker does not report types"),
-    Column("protocol", "string", "protocol type from the list of groups"),
-    Column("state", "string", "group state from the list of groups; null if the broker does not report states"),
+    Column("type", "string", "group type as returned by ListGroups; null if the broker does not report types"),
+    Column("protocol", "string", "protocol type as returned by ListGroups"),
+    Column("state", "string", "group state as returned by ListGroups; null if the broker does not report states"),
     Column("coordinator", "int", "node id of the coordinator"),
     Column(
         "described_at",
@@ -120,7 +120,7 @@ PARTITIONS = _table(
     ("group", "topic", "partition"),
     _GROUP,
     Column("topic", "string", "topic of the partition", nullable=False),
-    Column("partition", "int", "number of the partition", nullable=False),
+    Column("partition", "int", "index of the partition in its topic", nullable=False),
     _GONE,
     Column(
         "kind",

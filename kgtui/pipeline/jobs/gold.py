@@ -52,8 +52,8 @@ class GoldOptions:
         window: length of the time windows of gold `health`, in seconds. Each group gets one health verdict per window.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → its retention time in seconds. Topics whose retention is unknown or unlimited are left out.
-        look_back: number of days before the first recomputed day. To find the last activity of a group for table
-            `cleanup`, only rows of these days and of the recomputed days are read.
+        look_back: how far back the last activity of a group is searched for table `cleanup`, in days before the first
+            recomputed day.
     """
 
     window: int = WINDOW_SECONDS
@@ -68,8 +68,8 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The tables in the properties begin one day before the first recomputed day, because the state at midnight depends on
-    the day before.
+    Each property returns the rows from one day before the first recomputed day on, because the state at midnight depends
+    on the day before.
 
     Args:
         first: the first day that is recomputed.

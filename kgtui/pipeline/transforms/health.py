@@ -330,10 +330,10 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add `bad_since`: the last poll of the first time window in the unbroken series of windows with a bad status.
+    """Add `bad_since`: since when the status has been bad in every time window, up to the window of the row.
 
-    The series ends with the window of the row. A gap between polls breaks it. `bad_since` is null if the status is OK
-    or unknown.
+    The value is the last poll of the first of these windows. The count begins again after a gap between polls.
+    `bad_since` is null if the status is OK or unknown.
     """
     key = ("group", "topic", "partition")
     order = Window.partitionBy(*key).orderBy("at")
