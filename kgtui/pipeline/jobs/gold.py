@@ -68,8 +68,8 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    Each property returns the rows from one day before the first recomputed day on, because the state at midnight depends
-    on the day before.
+    The rows of each property begin one day before the first recomputed day, because the state at midnight depends on the
+    day before.
 
     Args:
         first: the first day that is recomputed.
