@@ -41,7 +41,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create an enum member whose value is the text without the table, so that `Kind("unused")` returns it."""
+        """Create an enum member whose value is only the text `value`, so that `Kind("unused")` returns the member."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind

@@ -24,10 +24,9 @@ MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for which a backlog is reported, in seconds."""
 
 _RECENT = 2 * 3_600.0
-"""Limit for two decisions about hours with many rebalances, in seconds.
+"""How recent the last hour with flapping must be for a group to count as flapping now, in seconds.
 
-A group counts as flapping now if the last of these hours began less than this time ago. Two of these hours belong to
-the same run of hours if they start at most this time apart.
+It is also the maximum time between the starts of two hours with flapping that belong to the same run of hours.
 """
 
 MAX_EVIDENCE_ROWS = 12
@@ -170,7 +169,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
             continue
         if row["drain_seconds"] is not None and row["drain_seconds"] >= MIN_BACKLOG_AGE:
             what = f"the group catches up on {row['lag']:,} unread records in about {duration(row['drain_seconds'])}"
-            soon = "nothing if that is soon enough; otherwise add members"
+            soon = "do nothing if this is soon enough; otherwise add members"
             found.append(_drain(row, Severity.NOTE, what, soon, row["drain_seconds"]))
         elif trend is not None and trend > 2 * (row["trend_error"] or 0.0) and trend > 0 and group not in others:
             what = f"{row['lag']:,} unread records, growing by {trend * 60:,.0f} per minute"
@@ -203,7 +202,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
         rate = max(row["per_hour"] or row["rebalances"] for row in hours)
         held_up = sum(row["rebalancing_seconds"] or 0.0 for row in hours)
         cost = f"; {duration(held_up)} were spent rebalancing" if held_up >= 1 else ""
-        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}; that is over now"
+        span = "" if going_on else f" for {duration(3_600.0 * len(hours))}; it no longer rebalances that often"
         columns = ("hour", "rebalances", "per_hour", "members_joined", "members_left", "rebalancing_seconds")
         found.append(
             Finding(

@@ -68,7 +68,7 @@ _DEFAULT = GoldOptions()
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    The rows of each property begin one day before the first recomputed day, because the state at midnight depends on the
+    Each property has rows from one day before the first recomputed day on, because the state at midnight depends on the
     day before.
 
     Args:

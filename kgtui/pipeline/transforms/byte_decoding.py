@@ -27,8 +27,8 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     If the data ends before the fourth byte, the result is arbitrary, so the caller must check the length.
     """
-    # The four bytes are computed from their checksum (see the module docstring). It is used four times below, but Spark
-    # evaluates it only once.
+    # The four bytes are computed from their checksum (see the module docstring). The expression `checksum` occurs four
+    # times in the result, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))

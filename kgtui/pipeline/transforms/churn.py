@@ -70,7 +70,7 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Aggregate silver `rebalances` per group and hour: number of rebalances, and sums of their effects.
+    """Count silver `rebalances` per group and hour, and add up their durations, moved partitions and changed members.
 
     A rebalance counts for the hour in which it began.
     """
@@ -95,8 +95,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: rebalances per hour. It is computed from polls, for which only the time covered by polls counts, and
-      from decoded records; the larger result is used.
+    - `per_hour`: the larger of two numbers: rebalances seen by polls, divided by the part of the hour that the polls
+      cover, and rebalances decoded from records
     - `records_held_up`: number of records that are written while the group rebalances
     - `source`: layers that have data about the group in this hour (recorded, silver or both)
     - `flapping`: whether the number of rebalances and `per_hour` both reach the limits in `RebalanceRate`
@@ -177,11 +177,11 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Return the changes that each row of table `groups` means, compared with the previous row of the same group.
+    """Compare each row of table `groups` with the previous row of the same group, and return the changes.
 
     The columns are group, hour, `changes` (1 if the state changed), `entered` (1 if a rebalance began), `steps`
     (increase of the group epoch) and `has_epoch` (whether the group has an epoch). Rows after a gap between polls are
-    left out. The hour is that of the poll that saw the change. The rules are the same as in
+    left out. A change counts for the hour of the poll that saw it. The rules are the same as in
     `kgtui.model.health.read_history`.
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")

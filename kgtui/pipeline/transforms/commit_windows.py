@@ -35,10 +35,10 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 
 _LOG = ("topic", "partition")
 _REFRESH_EARLY = 0.9
-"""The lag of a commit is computed with the newest log end offset that was read at least 0.9 × `offset_refresh` earlier.
+"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
 
-Burrow reads log end offsets once per `offset_refresh` seconds, so it computes lag with an offset that can be that old.
-The factor is below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same factor.
+Burrow reads log end offsets once per `offset_refresh` seconds, so its log end offset can be that old at a commit. The
+fraction is below 1, because polls may come slightly early. `kgtui.model.health.judging` uses the same fraction.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -96,14 +96,15 @@ def observed_windows(timeline: DataFrame, partitions: DataFrame, times: DataFram
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return, for each time `at`, the polls whose log end offsets belong to the window at that time.
+    """Return, for each poll in `times`, the range of polls whose log end offsets belong to the window at this poll.
 
     As in Burrow, the window spans the time in which `intervals` log end offsets are read, one per `refresh_ms`, but it
-    never begins before the latest gap.
+    never begins before the latest gap. A range that spans several keyframes is divided into one row per keyframe.
 
     Returns:
-        DataFrame with the columns at, of_keyframe (keyframe of the poll `at`), range_keyframe, from and to. `from` and
-        `to` are the first and the last poll. Polls of several keyframes have one row per keyframe, `range_keyframe`.
+        DataFrame with the columns
+        - `at`, `of_keyframe`: the poll in `times`, and its keyframe
+        - `range_keyframe`, `from`, `to`: a keyframe, and the first and last poll of the range that belong to it
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     reach = (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
@@ -128,8 +129,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     last = F.last("counts", ignorenulls=True).over(earlier)
     end = F.last("log_end", ignorenulls=True).over(refreshed)
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
-    # The broker reports the lag of a share partition, and may omit it. In this case, `counts` is null, so that the
-    # position at this poll is ignored.
+    # `counts` is the position if this poll can show a commit. It is null if the broker reported no lag for a share
+    # partition, because a share commit cannot be used without its lag.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     rows = rows.withColumn("counts", counts)
     moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))

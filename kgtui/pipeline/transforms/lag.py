@@ -169,14 +169,13 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # This window contains all log ends beyond the position. Rows are in descending order, so that the window begins at
-    # the first row of its partition. Spark computes only such windows fast.
+    # The window of a position contains all larger log ends. Rows are in descending order of offset, so that these log
+    # ends come first: Spark computes a window quickly only if it begins at the first row of its partition.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # Of the log ends in this window, the lowest is used. If several polls saw this log end, the first of these polls is
-    # used.
+    # The lowest log end in the window, at the first poll that saw it.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))

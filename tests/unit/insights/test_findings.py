@@ -175,7 +175,7 @@ def test_group_that_still_rebalances_often_is_more_severe_than_one_that_stopped(
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     (earlier,) = flapping(hours(8, 9), NOW.timestamp())
     assert (earlier.severity, earlier.since) == (Severity.NOTE, (NOW - 9 * HOUR).timestamp())
-    assert "for 2 h; that is over now" in earlier.what
+    assert "for 2 h; it no longer rebalances that often" in earlier.what
     assert flapping([{**hours(0)[0], "flapping": False}], NOW.timestamp()) == []
 
 
