@@ -1,4 +1,6 @@
-"""Messages that widgets and dialogs send to their screen and to the app. `group` and `groups` are group ids."""
+"""Messages that widgets and dialogs send to their screen and to the app.
+Their attributes `group` and `groups` contain group ids.
+"""
 
 from __future__ import annotations
 

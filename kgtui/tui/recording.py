@@ -49,7 +49,7 @@ def why_not_recordable(session: Session) -> str | None:
     if session.replay_position is not None:
         return "this is a recording; only a live cluster can be recorded"
     if session.admin is None or session.monitor is None:
-        return "no cluster is open; c opens one"
+        return "no cluster is open; press c to open one"
     library = missing_library()
     return f"recording needs {library}; install it with: pip install 'kgtui[history]'" if library else None
 
@@ -135,7 +135,7 @@ class Recording:
             status = self._recorder.status
             lost = f"; {status.waiting:,} rows could not be written" if status.waiting else ""
             polls = f"{status.polls:,} poll{'' if status.polls == 1 else 's'}"
-            self._notify(f"recorded {polls} in {self.path}{lost}; open it with t, or with kgtui replay", bool(lost))
+            self._notify(f"recorded {polls} in {self.path}{lost}; press t to open it, or run kgtui replay", bool(lost))
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
@@ -170,8 +170,8 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the lake of a session.
 
-    It is the lake that is replayed, or else the lake that is being recorded, or else the lake that an environment
-    variable names, or else the default folder for recordings.
+    In order of precedence: the lake that is replayed, the lake that is being recorded, the lake that the
+    environment variable KGTUI_LAKE names, the default folder for recordings.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")

@@ -85,6 +85,6 @@ async def test_replay_keys_on_a_live_cluster_show_how_to_open_a_recording(tmp_pa
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await until(pilot, lambda: "payment" in screen_text(app))
         await pilot.press("[")
-        await until(pilot, lambda: "R records it, and t opens a recording" in screen_words(app))
+        await until(pilot, lambda: "press R to record it, or t to open a recording" in screen_words(app))
         await pilot.press("t")
         await until(pilot, lambda: "Run kgtui replay LAKE" in screen_words(app))

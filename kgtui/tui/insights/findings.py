@@ -192,7 +192,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     many = plural(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"
-    return True, f"{many} marked{gone}; in the tree, d deletes the Empty ones after a confirmation"
+    return True, f"{many} marked{gone}; to delete those that are Empty, press d in the tree"
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
@@ -209,7 +209,7 @@ def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
 
 def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
     if row.finding.kind is not Kind.UNUSED:
-        return "groups can be marked only in findings about unused groups; enter goes to the group"
+        return "groups can be marked only in findings about unused groups; press enter to go to the group"
     if main.session.replay_position is not None:
         return "groups cannot be marked in a recording, because they cannot be deleted there"
     if main.session.read_only:
@@ -225,14 +225,14 @@ OLD_SECONDS = 3_600.0
 """Age of the newest data in the tables, in seconds, above which the findings are shown as old."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A table is reported as outdated if its data ends longer than this before the newest data of all tables, in seconds.
+"""Maximum time that the newest data of a table may be older than the newest data of all tables, in seconds.
 
-The value is large, because some tables contain only whole days.
+Tables with older data are reported as outdated. The value is large, because some tables contain only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the summary.
+    """Return the parts of the summary line above the findings.
 
     The parts are the number of findings per severity, the age of the newest data, and the time since the tables were
     computed. If the tables were computed at different times, the earliest time counts.
@@ -342,7 +342,11 @@ def no_findings_lines(
                 ),
             ),
             (),
-            (Cell("R", ACCENT), Cell(" records the cluster while kgtui is open. To record without the terminal UI:")),
+            (
+                Cell("Press "),
+                Cell("R", ACCENT),
+                Cell(" to record the cluster while kgtui is open. To record without the terminal UI:"),
+            ),
             (blank, Cell(join(("kgtui", "record", str(path), *servers)), ACCENT)),
             *makes,
             (),

@@ -103,7 +103,7 @@ def _filter(screen: ClusterScreen) -> None:
 
 def _next_match(screen: ClusterScreen) -> None:
     if not screen.group_tree.next_match():
-        screen.toast("no group matches; esc clears the filter")
+        screen.toast("no group matches; press esc to clear the filter")
 
 
 def _next_grouping(screen: ClusterScreen) -> None:

@@ -219,7 +219,7 @@ def _compare(screen: ClusterScreen) -> None:
 
 def _needs_recording(context: ActionContext) -> str | None:
     if context.session.replay_position is None:
-        return "this is a live cluster; R records it, and t opens a recording"
+        return "this is a live cluster; press R to record it, or t to open a recording"
     return None
 
 
@@ -234,7 +234,7 @@ def _needs_recording_or_lake(context: ActionContext) -> str | None:
 
 def _needs_live_session(context: ActionContext) -> str | None:
     if context.session.live_session is None:
-        return "there is no live cluster to return to; L works only in a recording that t opened"
+        return "there is no live cluster to return to; L works only in a recording that was opened with t"
     return None
 
 
@@ -246,7 +246,7 @@ ACTIONS: tuple[Action, ...] = (
                   help="Show the time that you type; on a live cluster, this opens a recording."),
     _ReplayAction(id="live", keys="L", shown_keys="L", name="Live", run=_return_to_live, replay_footer=6,
                   unavailable=_needs_live_session, exists=lambda session: session.live_session is not None,
-                  help="Return to the live cluster from a recording that t opened; esc does the same when there is "
+                  help="Return to the live cluster from a recording opened with t; esc does the same when there is "
                        "nothing else to close."),
     _ReplayAction(id="earlier", keys="left_square_bracket", shown_keys="[", name="Earlier", run=_earlier,
                   replay_footer=3, unavailable=_needs_recording, help="In a recording: go back one poll."),

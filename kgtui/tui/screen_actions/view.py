@@ -74,7 +74,7 @@ def _step_interval(screen: ClusterScreen, step: int) -> None:
 
 
 def _needs_monitor(context: ActionContext) -> str | None:
-    return "no cluster is open; c opens one" if context.session.monitor is None else None
+    return "no cluster is open; press c to open one" if context.session.monitor is None else None
 
 
 def _needs_lake_library(_: ActionContext) -> str | None:

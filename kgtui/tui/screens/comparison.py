@@ -157,7 +157,7 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
 
 
 def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
-    """Return the rows that a view of `VIEWS` shows."""
+    """Return the differences in one view of the comparison screen, such as `members`; see `VIEWS`."""
     return [row for row in rows if view in ("all", row.kind)]
 
 

@@ -56,7 +56,7 @@ class ReplayOverlay:
         self._live.redraw()
         position = self.session.replay_position
         if position is not None:
-            message = f"t reopens the recording at {text.date_seconds(position.at)}"
+            message = f"press t to open the recording again at {text.date_seconds(position.at)}"
             self._live.notify(message, title="Live again", timeout=4, markup=False)
 
 

@@ -165,7 +165,7 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll to line `top`, or to the last position without blank lines at the bottom.
+        """Scroll so that `top` is the first visible line, but not so far that blank lines appear at the bottom.
 
         Only the scroll bar is redrawn.
         """

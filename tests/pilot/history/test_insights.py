@@ -149,7 +149,7 @@ async def test_space_marks_the_unused_groups_of_a_finding(tmp_path: Path, lake: 
         await until(pilot, lambda: main_screen(app).marked == {"perf.a", "tmp"})
         assert [one.marked for one in screen.findings.rows][-2:] == [True, True]
         await until(pilot, lambda: "1 group marked (1 deleted since)" in unwrapped_text(app))
-        assert "d deletes the Empty ones" in unwrapped_text(app)
+        assert "to delete those that are Empty, press d" in unwrapped_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
         await pilot.press("d")
@@ -356,9 +356,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 
 
 def test_insights_reads_the_lake_with_the_highest_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From highest to lowest: the replayed lake, the lake that is recorded, KGTUI_LAKE, the folder in which `R`
-    records.
-    """
+    """From highest to lowest: the replayed lake, the recorded lake, KGTUI_LAKE, the default folder for recordings."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

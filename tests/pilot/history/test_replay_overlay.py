@@ -159,7 +159,7 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default lake is the folder in which `R` records, or the folder that `KGTUI_LAKE` names."""
+    """The default lake is the default folder for recordings, or the folder that `KGTUI_LAKE` names."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):
