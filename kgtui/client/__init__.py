@@ -13,7 +13,7 @@ of kgtui that imports aiokafka.
 | `bootstrap` | finds the brokers of the cluster through the bootstrap servers |
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
-| `exchange` | requests in the form that aiokafka's connection sends |
+| `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
 | `login` | the SASL login of a connection, and its repetition before the session ends |
 | `scram` | the messages of SCRAM logins |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |

@@ -114,7 +114,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return the function that signs bytes with the private key in the way of RFC 7518."""
+    """Return a function that signs bytes with the private key and returns the signature as RFC 7518 defines it."""
     place = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "a private key in PEM")
     try:
@@ -137,7 +137,9 @@ def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
 
         return sign
     needed = "an RSA key" if assertion.algorithm == "RS256" else "an EC key on the curve P-256"
-    raise ConfigError(f"{place}: {_ALGORITHM_KEY}={assertion.algorithm} needs {needed}, and this is another key")
+    raise ConfigError(
+        f"{place}: {_ALGORITHM_KEY}={assertion.algorithm} needs {needed}, but the file contains a key of another type"
+    )
 
 
 def _private_key(place: str, pem: bytes, passphrase: Secret) -> PrivateKeyTypes:
@@ -166,7 +168,9 @@ def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ConfigError(f"{_TEMPLATE_KEY}={file}: this is not JSON; expected {expected}") from None
     header, payload = (found.get(part, {}) if isinstance(found, dict) else None for part in ("header", "payload"))
     if not (isinstance(header, dict) and isinstance(payload, dict)):
-        raise ConfigError(f"{_TEMPLATE_KEY}={file}: this is other JSON; expected {expected}")
+        raise ConfigError(
+            f"{_TEMPLATE_KEY}={file}: this JSON does not have the expected structure; expected {expected}"
+        )
     return header, payload
 
 

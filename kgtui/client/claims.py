@@ -15,7 +15,7 @@ SKEW = 30.0
 """Largest difference between two clocks that brokers tolerate by default, in seconds."""
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Claims that brokers compare with their settings → their names in messages."""
+"""Name of a claim that brokers compare with their settings → word for this claim in messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -36,7 +36,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in a claim in seconds since the epoch; None if there is no valid time."""
     value: Any = claims.get(name)
-    # Times after the year 9999 cannot be shown.
+    # Python cannot format dates after the year 9999, so later times are treated as invalid.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 
@@ -51,7 +51,7 @@ def describe(claims: Mapping[str, Any]) -> str:
 
 
 def _shortened(value: object) -> str:
-    """Return a value from a server in printable ASCII characters, at most 100 of them."""
+    """Return the value of a claim as printable ASCII text of at most 100 characters."""
     text = ascii(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 

@@ -1,4 +1,4 @@
-"""Read the settings of the client from Java client properties: the login, TLS, and `PROPERTIES` such as timeouts."""
+"""Read login, TLS settings, timeouts and limits from Java client properties into `ClientSettings`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """The settings from client properties: the login and TLS, and the values of `PROPERTIES`. Secrets are masked.
+    """Login, TLS settings, timeouts and limits that were read from client properties. Secrets are masked.
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
@@ -109,8 +109,8 @@ of the login and TLS are not in this table, because they depend on each other.
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties that have no effect on an admin client are ignored. For each unknown property, `warnings` contains a
-    sentence. It also contains the sentences in the attribute `warnings` of `properties`, if there is one.
+    Properties that have no effect on an admin client are ignored. For each unknown property, the attribute `warnings`
+    of the result contains a sentence. If the argument itself has an attribute `warnings`, these are added.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no

@@ -1,4 +1,4 @@
-"""Requests in the form that aiokafka's connection sends."""
+"""Wrap encoded requests in objects that aiokafka's connection can send."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class _ResponseHeader(NamedTuple):
 class Exchange:
     """One encoded request, with the methods that aiokafka calls to send it.
 
-    aiokafka also takes this object for the type of the response. It then returns the body of the response as bytes,
-    which kgtui decodes later.
+    For aiokafka, the object is also the type of the response: aiokafka calls its `decode` with the body of the
+    response. `decode` returns the bytes unchanged, and kgtui decodes them later.
     """
 
     __slots__ = ("_api", "_body", "_version")
@@ -52,7 +52,7 @@ class Exchange:
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
-        """Return the header of the request."""
+        """Return the encoded header of the request."""
         return _Encoded(encode_request_header(self._api, self._version, correlation_id, client_id))
 
     def encode(self) -> bytes:
@@ -76,7 +76,7 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if the broker does not have an API of the login, because it does not use SASL."""
+    """Raised if the broker does not support an API that the login needs, because it does not use SASL."""
 
 
 class LoginExchange(Exchange):
@@ -100,10 +100,10 @@ class LoginExchange(Exchange):
         """Choose the version and encode the request.
 
         Args:
-            versions: API key → lowest and highest version of the broker.
+            versions: API key → lowest and highest version that the broker supports.
 
         Raises:
-            NotOfferedError: the broker does not have this API in any version of kgtui.
+            NotOfferedError: the broker supports no version of this API that kgtui supports.
         """
         low, high = versions.get(self._api.key, (0, -1))
         self._version = min(self._api.high, high)

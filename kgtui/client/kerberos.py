@@ -22,9 +22,9 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "storeKey"})
-"""Options that change nothing in kgtui.
+"""Options of Krb5LoginModule that have no effect in kgtui.
 
-It never asks for a password, keeps no key, and lets the Kerberos library read its configuration again for each login.
+kgtui never asks for a password, stores no key, and reads the Kerberos configuration again for each login.
 """
 
 _MUST_BE_FALSE = {
@@ -46,7 +46,7 @@ _IBM_NEVER_NEEDED = frozenset({"debug", "forwardable", "noAddress", "proxiable",
 
 @dataclass(frozen=True, slots=True)
 class Kerberos:
-    """Where the Kerberos tickets come from, and for which service they are.
+    """The source of the Kerberos tickets, and the service name of the brokers.
 
     Attributes:
         service: first part of the name of the brokers' principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
@@ -150,7 +150,9 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
         raise ConfigError(f"{_JAAS}: isInitiator=false is for brokers: remove the option, because kgtui is a client")
     for file, switch in (("keyTab", "useKeyTab"), ("ticketCache", "useTicketCache")):
         if options.get(file) and not _true(options, switch):
-            raise ConfigError(f"{_JAAS}: {file} has no effect without {switch}=true: add it, or remove {file}")
+            raise ConfigError(
+                f"{_JAAS}: {file} has no effect without {switch}=true: add {switch}=true, or remove {file}"
+            )
     if _true(options, "useKeyTab") and not options.get("keyTab"):
         raise ConfigError(f'{_JAAS}: keyTab is missing: write keyTab="/path/to/file.keytab"')
     return Kerberos(

@@ -32,10 +32,10 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Principal of a realm in the text of an error."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE` in an error. Group 1 is the realm that was tried."""
 
 _EXPIRED_CREDENTIALS = 11
-"""Routine error of GSSAPI (RFC 2744), which is in the bits 16 to 23 of a major status."""
+"""GSS_S_CREDENTIALS_EXPIRED, an error code in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
 
 
 class Failure(NamedTuple):
@@ -150,7 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker, the Kerberos library tries the realm with the name of the broker's domain.
+    # If the KDC does not know the broker, the Kerberos library guesses the broker's realm from its domain name, and
+    # asks the KDC for a ticket to that realm. The error then names the realm.
     realm = _OTHER_REALM.search(failure.text)
     no_trust = f", and has no trust to the realm {realm[1]}" if realm else ""
     or_realm = f", or [domain_realm] in {_CONFIG}" if realm else ""

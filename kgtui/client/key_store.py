@@ -94,7 +94,7 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size in bytes of the first element of a DER file, with its header; 0 if the header does not say it."""
+    """Return the size in bytes of the first element of a DER file with its header, or 0 if its length is indefinite."""
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
         return 2 + length

@@ -52,8 +52,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Before Python imports a module of a package, it reads the package's `__path__`. Without this attribute, it
-            # calls `__getattr__` of `_LazyPackage`, which first runs the package's `__init__`.
+            # Python reads `__path__` of a package before it imports one of its modules. Because the attribute is
+            # deleted, this read calls `__getattr__` of `_LazyPackage`, which runs the package's `__init__`.
             del module.__path__
 
 

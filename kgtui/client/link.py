@@ -232,7 +232,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # A file with a key or certificate may be missing or damaged when kgtui connects to another broker later.
+            # ConfigError is possible here, because key and certificate files are read again for each connection.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -195,8 +195,8 @@ def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
         ("claim_jti_include", "yes", "claim.jti.include=yes is not true or false"),
         ("template_file", "/no/such", "template.file=/no/such: No such file or directory; expected a JSON object"),
         ("template_file", paths["text"], "this is not JSON; expected a JSON object such as"),
-        ("template_file", paths["list"], "this is other JSON; expected a JSON object"),
-        ("template_file", paths["part"], "this is other JSON; expected a JSON object"),
+        ("template_file", paths["list"], "this JSON has the wrong structure; expected a JSON object"),
+        ("template_file", paths["part"], "this JSON has the wrong structure; expected a JSON object"),
         ("file", paths["text"], "this is not a JSON Web Token; expected a signed assertion"),
         ("file", paths["expired"], "the assertion expired at 1970-01-01T00:00:01"),
     ):
