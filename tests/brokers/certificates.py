@@ -85,20 +85,7 @@ def make_stores(certificates: Certificates, password: str) -> None:
     _openssl(*export, "-certfile", certificates.authority, "-out", folder / "client.p12")
     _openssl(*export, "-out", folder / "only-key.p12")
     passwords = ("-deststorepass", password, "-noprompt")
-    _keytool(
-        "-importcert",
-        "-storetype",
-        "PKCS12",
-        "-keystore",
-        folder / "trust.p12",
-        "-storepass",
-        password,
-        "-file",
-        certificates.authority,
-        "-alias",
-        "ca",
-        "-noprompt",
-    )
+    make_trust_store(certificates.authority, folder / "trust.p12", password)
     _keytool(
         "-importkeystore",
         "-srckeystore",
@@ -111,6 +98,12 @@ def make_stores(certificates: Certificates, password: str) -> None:
         "JKS",
         *passwords,
     )
+
+
+def make_trust_store(authority: Path, store: Path, password: str) -> None:
+    """Create a PKCS#12 store with the certificate of an authority as trusted, as Java clients expect it."""
+    where = ("-storetype", "PKCS12", "-keystore", store, "-storepass", password)
+    _keytool("-importcert", *where, "-file", authority, "-alias", "ca", "-noprompt")
 
 
 def _keytool(*arguments: str | Path) -> None:

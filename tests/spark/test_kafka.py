@@ -14,6 +14,7 @@ import pytest
 from kgtui.commands.connecting import run_async
 from kgtui.commands.parser import parse_args
 from kgtui.commands.pipeline import read_offsets_topic as read_bounds_of_topic
+from kgtui.config import read_properties
 from kgtui.errors import SourceError
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs import bronze
@@ -22,8 +23,11 @@ from kgtui.pipeline.jobs.streaming import await_end
 from kgtui.pipeline.sources import COLUMNS, TOPIC, kafka_options, stream_topic
 from kgtui.protocol.records import CoordinatorRecord, decode
 from tests.brokers import coordinator_records
+from tests.brokers.certificates import make_trust_store
+from tests.brokers.config import write_properties
 from tests.brokers.offsets_topic import TopicRecord, read_offsets_topic
 from tests.brokers.secure import PASSWORDS
+from tests.secret_markers import Markers, add_unused
 from tests.spark.record_samples import check_decoded, ignore
 from tests.spark.spark_settings import new_lake
 
@@ -195,22 +199,39 @@ def test_missing_permission_to_read_consumer_offsets_is_reported(secure_broker: 
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_password_is_in_no_output_no_file_and_no_command_line(
-    secure_broker: Secure, lake: SparkLake, capfd: pytest.CaptureFixture[str]
+def test_secrets_are_in_no_query_plan_no_output_no_file_and_no_process(
+    secure_broker: Secure, lake: SparkLake, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    config = secure_broker.command_config("admin", tls=True)
+    properties = dict(read_properties(secure_broker.command_config("admin", tls=True)))
+    secrets = {"JAAS password": PASSWORDS["admin"], "trust store": "S3cret+trust-store"}
+    make_trust_store(secure_broker.certificates.authority, tmp_path / "trust.p12", secrets["trust store"])
+    properties |= {
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": str(tmp_path / "trust.p12"),
+        "ssl.truststore.password": secrets["trust store"],
+    }
+    add_unused(properties, secrets)
+    markers = Markers(secrets)
+    config = write_properties(tmp_path / "client.properties", properties)
     topic = describe_topic(lake.folder.path, secure_broker.sasl_tls, f"--command-config={config}")
-    assert PASSWORDS["admin"] not in repr(topic)
+    markers.check("the description of the topic", repr(topic))
     read_topic(lake.spark, topic).explain(extended=True)
     await_end(bronze.ingest_topic(lake, stream_topic(lake.spark, topic), interval=None), ignore)
     assert lake.read(COORDINATOR_RECORDS).count() > 0
     output = capfd.readouterr()
     assert "kafka" in output.out.lower()
-    assert PASSWORDS["admin"] not in output.out + output.err
-    files = [path for path in lake.folder.path.rglob("*") if path.is_file()]
-    assert any("_checkpoints" in path.parts for path in files)
-    assert not any(PASSWORDS["admin"].encode() in path.read_bytes() for path in files)
-    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
-    jvms = [command for command in commands if b"org.apache.spark" in command]
+    markers.check("the output", output.out + output.err)
+    assert markers.check_files(lake.folder.path) > 1
+    assert (lake.folder.path / "_checkpoints").is_dir()
+    jvms = [path for path in Path("/proc").glob("[0-9]*") if b"org.apache.spark" in content(path / "cmdline")]
     assert jvms or sys.platform != "linux"
-    assert not any(PASSWORDS["admin"].encode() in command for command in jvms)
+    for path in jvms:
+        markers.check("a Java process", content(path / "cmdline") + content(path / "environ"))
+
+
+def content(file: Path) -> bytes:
+    """Return the content of a file in `/proc`, or nothing if the process has ended."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""

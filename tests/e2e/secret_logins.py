@@ -1,0 +1,244 @@
+"""The logins of `test_secrets`: client properties for a real broker, and the secrets in them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kgtui.client.client_settings import from_properties
+from kgtui.client.pool import Pool, PoolOptions
+from kgtui.errors import UnreachableError
+from tests.brokers.secure import PASSWORDS, TOKEN_SCOPE
+from tests.token_server import SECRET, unsigned_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.brokers.secure import Secure
+    from tests.token_server import TokenServer
+
+USER = "admin"
+MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass(repr=False)
+class Login:
+    """A file of client properties, and the secrets in it.
+
+    Attributes:
+        address: address of the listener of the broker for this login.
+        properties: the properties.
+        secrets: kind of a secret → the secret.
+        variables: environment variables to which the properties refer.
+    """
+
+    address: str
+    properties: dict[str, str]
+    secrets: dict[str, str]
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def sasl(mechanism: str, module: str, options: str) -> dict[str, str]:
+    """Return client properties for a login with SASL without TLS."""
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{MODULES}.{module} required {options};",
+    }
+
+
+def _plain(broker: Secure, _: Path) -> Login:
+    password = PASSWORDS[USER]
+    properties = sasl("PLAIN", "plain.PlainLoginModule", f'username="{USER}" password="{password}"')
+    return Login(broker.sasl, properties, {"JAAS password": password})
+
+
+def _scram_with_a_variable(broker: Secure, _: Path) -> Login:
+    properties = sasl("SCRAM-SHA-512", "scram.ScramLoginModule", f'username="{USER}" password=${{KGTUI_TEST_PASSWORD}}')
+    password = PASSWORDS[USER]
+    return Login(broker.sasl, properties, {"variable": password}, {"KGTUI_TEST_PASSWORD": password})
+
+
+def _scram_with_a_file(broker: Secure, folder: Path) -> Login:
+    file = folder / "password"
+    file.write_text(PASSWORDS[USER])
+    properties = sasl("SCRAM-SHA-256", "scram.ScramLoginModule", f'username="{USER}" password="file:{file}"')
+    return Login(broker.sasl, properties, {"file": PASSWORDS[USER]})
+
+
+def _providers(broker: Secure, folder: Path) -> Login:
+    (folder / "vault.properties").write_text(f"kafka={PASSWORDS[USER]}\nunused=S3cret+unused-value\n")
+    (folder / "key").write_text("S3cret+directory-provider")
+    option = f'username="{USER}" password="${{file:{folder}/vault.properties:kafka}}"'
+    provider = "org.apache.kafka.common.config.provider"
+    properties = {
+        **sasl("PLAIN", "plain.PlainLoginModule", option),
+        "config.providers": "file,env,directory",
+        "config.providers.file.class": f"{provider}.FileConfigProvider",
+        "config.providers.env.class": f"{provider}.EnvVarConfigProvider",
+        "config.providers.directory.class": f"{provider}.DirectoryConfigProvider",
+        "sasl.oauthbearer.scope": "${env:KGTUI_TEST_SCOPE}",
+        "ssl.key.password": f"${{directory:{folder}:key}}",
+    }
+    secrets = {
+        "file provider": PASSWORDS[USER],
+        "other value of the file": "S3cret+unused-value",
+        "environment provider": "S3cret+environment-provider",
+        "directory provider": "S3cret+directory-provider",
+    }
+    return Login(broker.sasl, properties, secrets, {"KGTUI_TEST_SCOPE": secrets["environment provider"]})
+
+
+def _delegation_token(broker: Secure, _: Path) -> Login:
+    name, hmac = _token(broker)
+    properties = _token_login(name, hmac)
+    return Login(broker.sasl, properties, {"HMAC of the delegation token": hmac})
+
+
+@cache
+def _token(broker: Secure) -> tuple[str, str]:
+    """Return the id and the HMAC of a delegation token that the broker accepts."""
+    name, hmac = broker.create_token(USER)
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
+        except UnreachableError:  # the broker does not know the new token yet
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return name, hmac
+
+
+def _token_login(name: str, hmac: str) -> dict[str, str]:
+    options = f'username="{name}" password="{hmac}" tokenauth="true"'
+    return sasl("SCRAM-SHA-256", "scram.ScramLoginModule", options)
+
+
+async def connect(address: str, properties: dict[str, str]) -> None:
+    """Log in and read the metadata of the cluster."""
+    async with Pool([address], from_properties(properties), options=PoolOptions(connect_timeout=10)) as pool:
+        await pool.metadata(timeout=10)
+
+
+def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
+    """Return the properties of a login for the listener that accepts tokens without a signature."""
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(broker.certificates.authority)}
+    return {**properties, "security.protocol": "SASL_SSL", **trust}
+
+
+def _client_credentials(broker: Secure, _: Path, endpoint: TokenServer) -> Login:
+    endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE, "jti": "S3cret+claim"}
+    properties = _over_tls(broker, endpoint.properties())
+    return Login(broker.sasl_tls, properties, {"client secret": SECRET, "claim of the token": "S3cret+claim"})
+
+
+def _assertion(broker: Secure, folder: Path, endpoint: TokenServer) -> Login:
+    """Identify the client with a signed assertion instead of a client secret."""
+    endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
+    key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
+    properties = _over_tls(broker, endpoint.properties())
+    del properties["sasl.oauthbearer.client.credentials.client.secret"]
+    properties |= {
+        "sasl.oauthbearer.assertion.private.key.file": str(key),
+        "sasl.oauthbearer.assertion.private.key.passphrase": "S3cret+assertion",
+        "sasl.oauthbearer.assertion.claim.iss": "kgtui",
+    }
+    secrets = {"passphrase": "S3cret+assertion", "encrypted key": encrypted, "private key": _key_line(broker)}
+    return Login(broker.sasl_tls, properties, secrets)
+
+
+def _token_file(broker: Secure, folder: Path) -> Login:
+    token = unsigned_token(sub=USER, scope=TOKEN_SCOPE, jti="S3cret+token-file")
+    (folder / "token").write_text(token)
+    properties = _over_tls(broker, sasl("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule", ""))
+    properties["sasl.oauthbearer.token.endpoint.url"] = (folder / "token").as_uri()
+    return Login(broker.sasl_tls, properties, {"token": token, "claim of the token": "S3cret+token-file"})
+
+
+def _unsigned_token(broker: Secure, _: Path) -> Login:
+    options = f'unsecuredLoginStringClaim_sub="{USER}" unsecuredLoginStringClaim_scope="{TOKEN_SCOPE}" '
+    options += 'unsecuredLoginStringClaim_jti="S3cret+unsigned"'
+    properties = _over_tls(broker, sasl("OAUTHBEARER", "oauthbearer.OAuthBearerLoginModule", options))
+    return Login(broker.sasl_tls, properties, {"claim of the token": "S3cret+unsigned"})
+
+
+def _stores(broker: Secure, folder: Path) -> Login:
+    files = broker.certificates
+    passwords = {"keystore": "S3cret+key-store", "truststore": "S3cret+trust-store"}
+    contents = {"keystore": ("-in", files.client), "truststore": ("-nokeys", "-in", files.authority)}
+    properties = {"security.protocol": "SSL"}
+    for store, password in passwords.items():
+        target = folder / f"{store}.p12"
+        export: list[str | Path] = [
+            "openssl",
+            "pkcs12",
+            "-export",
+            *contents[store],
+            "-out",
+            target,
+            "-passout",
+            f"pass:{password}",
+        ]
+        subprocess.run(export, check=True)
+        properties |= {f"ssl.{store}.location": str(target), f"ssl.{store}.password": password}
+    return Login(broker.tls, properties, {**passwords, "private key": _key_line(broker)})
+
+
+def _key_in_pem(broker: Secure, folder: Path) -> Login:
+    password = "S3cret+key-password"
+    key, encrypted = _encrypted_key(broker, folder, password)
+    properties = {
+        "security.protocol": "SSL",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(broker.certificates.authority),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": key.read_text(),
+        "ssl.keystore.certificate.chain": broker.certificates.client_certificate.read_text(),
+        "ssl.key.password": password,
+    }
+    return Login(
+        broker.tls,
+        properties,
+        {"key password": password, "encrypted key": encrypted, "private key": _key_line(broker)},
+    )
+
+
+def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
+    """Write the client's private key encrypted with a password. Return the path of the file, and one of its lines."""
+    file = folder / "encrypted.key"
+    _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
+    return file, file.read_text().splitlines()[4]
+
+
+def _openssl(*arguments: str | Path) -> None:
+    subprocess.run(["openssl", *arguments], check=True)
+
+
+def _key_line(broker: Secure) -> str:
+    """Return one line of the client's private key."""
+    return broker.certificates.client_key.read_text().splitlines()[4]
+
+
+LOGINS: dict[str, Callable[..., Login]] = {
+    "PLAIN": _plain,
+    "SCRAM-variable": _scram_with_a_variable,
+    "SCRAM-file": _scram_with_a_file,
+    "config-providers": _providers,
+    "delegation-token": _delegation_token,
+    "client-credentials": _client_credentials,
+    "assertion": _assertion,
+    "token-file": _token_file,
+    "unsigned-token": _unsigned_token,
+    "PKCS12": _stores,
+    "PEM": _key_in_pem,
+}
+
+WITH_TOKEN_ENDPOINT = frozenset({"client-credentials", "assertion"})
+"""Logins whose function also takes a token endpoint."""

@@ -1,0 +1,98 @@
+"""Finds secrets in outputs and files, also in the encodings in which programs write them by accident."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+UNUSED = {
+    "basic.auth.user.info": ("basic auth", "registry:{}"),
+    "schema.registry.url": ("password in a URL", "https://registry:{}@127.0.0.1:1/"),
+    "sasl.oauthbearer.token.endpoint.url": ("password in the token endpoint", "http://kgtui:{}@127.0.0.1:1/token"),
+    "sasl.oauthbearer.client.credentials.client.secret": ("client secret", "{}"),
+    "sasl.oauthbearer.assertion.private.key.passphrase": ("passphrase", "{}"),
+    "ssl.keystore.password": ("key store password", "{}"),
+    "ssl.truststore.password": ("trust store password", "{}"),
+    "ssl.key.password": ("key password", "{}"),
+    "ssl.keystore.key": ("key in PEM", "-----BEGIN PRIVATE KEY----- {} -----END PRIVATE KEY-----"),
+    "ssl.keystore.certificate.chain": ("chain", "{}"),
+    "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
+    "our.own.password": ("unknown property", "{}"),
+}
+"""Property that the logins do not use → kind of the secret, and the value of the property, with `{}` for the secret."""
+
+
+def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
+    """Add the properties of `UNUSED`, except those that would change the login, and their secrets.
+
+    Args:
+        properties: client properties with a login.
+        secrets: kind of a secret → the secret.
+    """
+    protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
+    for name, (kind, value) in UNUSED.items():
+        of_tls = name.startswith("ssl.") and protocol.endswith("SSL")
+        of_tokens = name.startswith("sasl.oauthbearer.") and mechanism == "OAUTHBEARER"
+        if name not in properties and not of_tls and not of_tokens:
+            secrets[kind] = f"S3cret+{kind.replace(' ', '-')}"
+            properties[name] = value.format(secrets[kind])
+
+
+def encodings(secret: str) -> Iterator[bytes]:
+    """Yield the secret as text, escaped for Python, JSON and URLs, in hexadecimal digits, in UTF-16 and in base64.
+
+    In base64, the secret looks different if one or two other bytes precede it. All three forms are yielded, each
+    without the characters that also depend on the bytes before and after the secret.
+    """
+    plain = secret.encode()
+    yield plain
+    yield repr(secret)[1:-1].encode()
+    yield repr(plain)[2:-1].encode()
+    yield json.dumps(secret)[1:-1].encode()
+    yield json.dumps(secret, ensure_ascii=False)[1:-1].encode()
+    yield quote(secret).encode()
+    yield quote(secret, safe="").encode()
+    yield quote_plus(secret).encode()
+    yield plain.hex().encode()
+    yield secret.encode("utf-16-le")
+    for before in range(3):
+        end = (before + len(plain)) // 3 * 4
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(b"\0" * before + plain)[(0, 2, 3)[before] : end]
+
+
+class Markers:
+    """Secrets of a test, each with the name of its kind.
+
+    Args:
+        secrets: name of the kind, such as `key password` → the secret.
+    """
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._encoded = {kind: set(encodings(secret)) for kind, secret in secrets.items()}
+
+    def kinds_in(self, data: bytes | str) -> set[str]:
+        """Return the kinds whose secrets occur in the data."""
+        content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        return {kind for kind, forms in self._encoded.items() if any(form in content for form in forms)}
+
+    def check(self, where: str, data: bytes | str) -> None:
+        """Assert that the data contains no secret. `where` says in the error message where the data comes from."""
+        kinds = self.kinds_in(data)
+        shown = data if isinstance(data, str) else data[:2_000].decode("utf-8", "replace")
+        assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"
+
+    def check_files(self, folder: Path) -> int:
+        """Assert that no file below the folder contains a secret, nor its path. Return the number of files."""
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        for path in files:
+            self.check(str(path), os.fsencode(path) + b"\n" + path.read_bytes())
+        return len(files)

@@ -1,0 +1,48 @@
+"""Tests of the search for secrets, on which the tests for leaks rely."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from tests.secret_markers import Markers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = 'S3cret+a b/"c"\n\N{LATIN SMALL LETTER E WITH ACUTE}'
+MARKERS = Markers({"password": SECRET, "token": "0ther-secret"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET,
+        f"x{SECRET!r}",
+        repr(SECRET.encode()),
+        json.dumps([SECRET]),
+        json.dumps(SECRET, ensure_ascii=False),
+        quote(SECRET),
+        quote_plus(SECRET),
+        SECRET.encode().hex(),
+        SECRET.encode("utf-16").decode("latin-1"),
+        *(base64.b64encode((before + SECRET + "end").encode()).decode() for before in ("", "a", "ab", "abc", "u:")),
+        base64.urlsafe_b64encode(f"claims {SECRET}".encode()).decode(),
+    ],
+)
+def test_a_secret_is_found_in_every_encoding(text: str) -> None:
+    assert MARKERS.kinds_in(text.encode("latin-1") if "\0" in text else text) == {"password"}
+
+
+def test_other_texts_contain_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("S3cret is not the whole secret")
+    assert MARKERS.check_files(tmp_path) == 1
+    with pytest.raises(AssertionError, match="screen contains the secret of: token"):
+        MARKERS.check("screen", "an 0ther-secret")
+    (tmp_path / "file").write_bytes(b"\xff0ther-secret")
+    with pytest.raises(AssertionError, match="file contains the secret of: token"):
+        MARKERS.check_files(tmp_path)
