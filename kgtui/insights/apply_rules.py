@@ -99,7 +99,7 @@ class Rule:
 
     Attributes:
         read: function that reads rows of the gold table `kind.table`.
-        find: function that returns the findings for these rows. Its other argument is the data of other tables.
+        find: function that returns the findings in these rows. Its arguments are the rows, and data of other tables.
         skips_unused: whether `find` does not get the rows of unused groups.
     """
 

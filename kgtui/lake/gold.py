@@ -228,7 +228,7 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest write that was not maintenance, in seconds since the epoch.
 
-    If the newest `_COMMITS` commits are all maintenance, return the time of the oldest of these commits.
+    Only the newest 50 commits are read. If all of them are maintenance, return the time of the oldest of them.
     """
     history = delta.history(_COMMITS)
     writes = [commit["timestamp"] for commit in history if commit.get("operation") not in _MAINTENANCE]

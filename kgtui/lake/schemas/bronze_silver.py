@@ -1,8 +1,8 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Each row, except in table `rebalances`, comes from one record, which `record_partition` and `record_offset` identify. So
-a record that is read twice is stored only once. All records of a group are in one partition of `__consumer_offsets`, so
-they are in the order of `record_offset`.
+Each row, except in table `rebalances`, comes from one record. Its key is the position of the record (`record_partition`
+and `record_offset`), so that a record that is read twice is stored only once. All records of a group are in one
+partition of `__consumer_offsets`, in the order of `record_offset`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ GROUP_EVENTS = table(
     Column(
         "created",
         "boolean",
-        "whether the record created the group; null if unknown, or if the record does not describe the group itself",
+        "whether the record is the first one of a newly created group; null if unknown, or if the record does not "
+        "describe the group itself",
     ),
     Column("member_id", "string", "member id; null if the record describes the whole group"),
     Column(

@@ -66,11 +66,11 @@ LAG = table(
         "number of records that were deleted by retention before they were read; for a group, the sum over its "
         "partitions",
     ),
-    Column("rate_in", "double", "records/s written since the previous minute; null after a gap"),
+    Column("rate_in", "double", "records/s written since the previous minute; null after a gap between polls"),
     Column(
         "rate_out",
         "double",
-        "records/s read since the previous minute; null after a gap, or if the group's offset decreased",
+        "records/s read since the previous minute; null after a gap between polls, or if the group's offset decreased",
     ),
     Column(
         "time_lag",
@@ -170,17 +170,18 @@ HEALTH = table(
     Column(
         "commits",
         "int",
-        "number of commits (see `basis`) from which the status was computed; null in rows about the whole group",
+        "number of commits (or, if `basis` is `observed`, of offset changes) from which the status was computed; null "
+        "in rows about the whole group",
     ),
     Column(
         "first_commit",
         "timestamp",
-        "time of the first commit (see `basis`) from which the status was computed; null in rows about the whole group",
+        "time of the first of the commits that `commits` counts; null in rows about the whole group",
     ),
     Column(
         "last_commit",
         "timestamp",
-        "time of the last commit (see `basis`) from which the status was computed; null in rows about the whole group",
+        "time of the last of the commits that `commits` counts; null in rows about the whole group",
     ),
     Column(
         "undecided",
@@ -242,7 +243,7 @@ CHURN = table(
         "flapping",
         "boolean",
         "whether the group is flapping, that is, rebalances again and again: `rebalances` and `per_hour` both reach "
-        "the limits for this",
+        "fixed limits",
         nullable=False,
     ),
     *_covered("polls in this hour; null if the hour was not recorded", nullable=True),

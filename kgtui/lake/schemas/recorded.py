@@ -43,7 +43,11 @@ POLLS = _table(
     ("poll",),
     Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
     Column("run", "string", "id of the run of the recorder", nullable=False),
-    Column("previous", "long", "time of the previous poll in milliseconds since the epoch; null after a gap"),
+    Column(
+        "previous",
+        "long",
+        "time of the previous poll in milliseconds since the epoch; null if there is none, or after a gap (see `gap`)",
+    ),
     Column("gap", "string", "why nothing was recorded for some time before this poll; null if there is no gap"),
     Column("interval_ms", "int", "configured time between two polls in milliseconds", nullable=False),
     Column("took_ms", "int", "duration of the poll in milliseconds", nullable=False),
@@ -133,14 +137,15 @@ PARTITIONS = _table(
     Column("lag", "long", "lag of a share partition as reported by the broker (KIP-1226); null if it reports no lag"),
     Column("leader_epoch", "int", "leader epoch of the committed offset or share-partition start offset"),
     Column("metadata", "string", "metadata of the committed offset"),
-    Column("error", "int", "Kafka error code of reading the offset; 0 if the offset was read"),
+    Column("error", "int", "Kafka error code if the offset could not be read; otherwise 0"),
     Column("message", "string", "error message if the offset could not be read; null if the broker sent no message"),
     Column("log_start", "long", "log start offset; null if unknown"),
     Column("log_end", "long", "log end offset; null if unknown"),
     Column(
         "log_error",
         "int",
-        "Kafka error code of reading the log start and log end offsets; 0 if they were read, null without a response",
+        "Kafka error code if the log start and log end offsets could not be read; 0 if they were read, null if there "
+        "was no response",
     ),
     Column("owner", "string", "member id of the owner; null if unknown"),
 )

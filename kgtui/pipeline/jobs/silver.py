@@ -82,7 +82,8 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 def _decode_in_python(lake: SparkLake, records: DataFrame, write_rows: WriteRows) -> int:
     """Decode `records` in Python, write the resulting rows into the silver tables, and return the number of records.
 
-    Decoding in Python is slow, but can decode any record. Spark expressions can decode only regular commits.
+    Decoding in Python is slow, but can decode any record. Spark expressions are faster, but can decode only some offset
+    commits (see `transforms.offset_commits`).
     """
     decoded = records.transform(decode_records).persist()
     try:

@@ -129,8 +129,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     last = F.last("counts", ignorenulls=True).over(earlier)
     end = F.last("log_end", ignorenulls=True).over(refreshed)
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(_lag(end, F.col("position")))
-    # `counts` is the position if this poll can show a commit. It is null if the broker reported no lag for a share
-    # partition, because a share commit cannot be used without its lag.
+    # `counts` is the position, or null if the poll is ignored. A poll of a share partition is ignored if the broker
+    # reported no lag, as in `kgtui.model.health.judging.judge_share`.
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     rows = rows.withColumn("counts", counts)
     moved = F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))

@@ -25,9 +25,10 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Name of a record type after `_GROUP_` → value of the column `about`: the object that the record describes.
+"""Last part of a record type's name → value of the column `about`: the object that the record describes.
 
-Record types that are missing here have the value `other`."""
+The last part is the part after `_GROUP_`, such as MEMBER_METADATA in CONSUMER_GROUP_MEMBER_METADATA. Record types that
+are missing here have the value `other`."""
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
 """Names of Kafka's `MemberState` by number, for consumer and streams groups. Share groups use only the state STABLE."""
