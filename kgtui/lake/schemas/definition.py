@@ -65,7 +65,7 @@ class Table:
         key: columns that identify the object that a row describes.
         columns: all columns, in order.
         layer: folder of the table in the lake.
-        partition: name of the partition column; None if the table is not partitioned, because it does not grow.
+        partition: name of the column by which the table is partitioned; None for tables that stay small.
     """
 
     name: str
