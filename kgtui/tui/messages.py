@@ -1,4 +1,5 @@
 """Messages that widgets and dialogs send to their screen and to the app.
+
 Their attributes `group` and `groups` contain group ids.
 """
 

@@ -90,9 +90,10 @@ class ReplayPosition(Protocol):
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll in which a group changed, apart from its offsets; with `back`, to the previous one.
+        """Move to the next poll in which a group changed; with `back`, to the previous one.
 
-        If there is no such poll, the position does not move and False is returned.
+        Changes of the group's offsets are ignored. If there is no such poll, the position does not move and False is
+        returned.
         """
         ...
 

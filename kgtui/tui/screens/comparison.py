@@ -257,7 +257,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Switch to the next view of `VIEWS`."""
+        """Show the next kind of difference; after the last kind, show all differences again."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 

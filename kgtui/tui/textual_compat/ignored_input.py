@@ -35,7 +35,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → Textual's own method of `CommandPalette`, for the methods that fail if the palette has no list."""
+"""Method name → Textual's own method, for each method of `CommandPalette` that fails if the palette has no list."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
