@@ -44,7 +44,7 @@ class SimulatorProcess:
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._lock = threading.Lock()
         if process.stdout is None or process.stdin is None:
-            raise SimulatorError("the process of the simulated cluster has no pipes")
+            raise SimulatorError("the stdin and stdout of the simulated cluster's process must be pipes")
         self._stdin = process.stdin
         self._reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         self._reader.start()
@@ -71,11 +71,12 @@ class SimulatorProcess:
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
         """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
 
-        These are the commands:
+        If a command below is a method, `parameters` are the keyword arguments of the method. These are the commands:
         - the methods of `Faults` whose names are in `FAULT_COMMANDS`
         - `advance` of `Simulator`
         - `remove_group` and `delete_topic` of `ClusterState`
-        - `coordinator`: the response has the key `node`, with the node id of the coordinator of the group `group`
+        - `coordinator`: the parameter `group` is a group id; the response has the key `node`, with the node id of the
+          group's coordinator
         - `stats`: the response has the keys `requests` and `connections` (node id → number of requests and of open
           connections), `served` (API key → number of requests) and `time` (seconds since the start of the cluster)
 

@@ -103,7 +103,8 @@ class Leadership:
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
     """Return the leadership of each partition of a topic.
 
-    `moved` maps a partition to the node id of its leader, for partitions whose leader was set by `move_coordinator`.
+    `moved` has the partitions of this topic whose leader was set by `move_coordinator`: partition → node id of the
+    leader.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 

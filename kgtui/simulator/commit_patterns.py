@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It equals the default of `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Shortest `delay` of `Steady` that varies from commit to commit, in seconds."""
+"""Minimum value of `Steady.delay`, in seconds, at which the actual delay varies from commit to commit."""
 
 
 class CommitPattern(Protocol):
@@ -134,8 +134,8 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     """The group keeps up until the first change of speed, and then reads at the speeds in `speeds`.
 
     Attributes:
-        speeds: `(time, speed)` of each change, in ascending order of time, which is in seconds since the start of the
-            cluster. The speed is the number of records that the group reads for each record that is written. At 0
+        speeds: `(time, speed)` of each change, in ascending order of time. The time is in seconds since the start of
+            the cluster. The speed is the number of records that the group reads for each record that is written. At 0
             the group reads nothing, at 0.5 it falls behind, at 1 its lag stays the same, and at 3 it catches up. A
             group never reads beyond the log end.
         delay: seconds by which the group is behind the log end while it keeps up.

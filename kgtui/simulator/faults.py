@@ -66,7 +66,7 @@ def _command(method: Method) -> Method:
 class Faults:
     """The faults that are injected into a cluster. A change applies to all requests that arrive after it.
 
-    `SimulatorProcess.control` accepts the names of these methods as commands.
+    `SimulatorProcess.control` can call the methods that have the decorator `_command`.
 
     Attributes:
         errors: API key → error codes of the next responses, in order.
@@ -271,7 +271,7 @@ class Faults:
         """End all faults. Killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            # The object is changed and not replaced, because connections refer to it.
+            # The `BrokerFaults` object of a broker is reset and not replaced, because connections refer to it.
             unbroken = BrokerFaults()
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":

@@ -114,7 +114,7 @@ class GeneratedGroups:
         last_active_tick: per group, the value of `ticks` when the group last left the state `STABLE`. While the
             members read nothing, the committed offsets stay as they were at this tick.
         partition: per group, its partition of `__consumer_offsets`.
-        position: per group, its position in `by_partition[partition]`, the array of its partition.
+        position: per group, its position in the array `by_partition[p]`, where `p` is the group's value of `partition`.
         by_partition: per partition of `__consumer_offsets`, the indexes of its groups.
         existing: per partition of `__consumer_offsets`, how many of its groups exist.
         changed: one set per cache of encoded rows (`ListGroupsRowCache`). When a group changes, its index is added to

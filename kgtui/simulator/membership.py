@@ -20,7 +20,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """`Membership.change` when the member joined: 1 for the first change, or 0 for a member from the start."""
+    """Number of the change in which the member joined, counted from 1; 0 for a member since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 is an Empty group.
-        since: seconds since the last change, the same at all times.
-        change: number of changes since the start, the same at all times.
+        since: constant value of `Membership.since`. A small value keeps the group in the middle of a rebalance; the
+            default keeps it stable.
+        change: constant value of `Membership.change`.
     """
 
     members: int

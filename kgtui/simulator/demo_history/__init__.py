@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 at the start of the history.
+"""Log end offset of partition 0 of each topic at the start of the history.
 
 At this time, the log already contains older records, which retention has not deleted yet. The offset is large, because
 otherwise the older records would have negative offsets.
@@ -118,7 +118,8 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         hours_before_end: the time, in hours before the end of the history.
         hours_after_start: the time, in hours after the start of the history; negative for a time before the start.
         fraction: the time, as a fraction of the history.
-        jitter: a text that moves the time by up to ten minutes; see `HistoryPlan.before_end`.
+        jitter: any text. Times with the same text are moved by the same amount, up to ten minutes. An empty text does
+            not move `hours_before_end`, and `hours_after_start` is never moved.
         plus_hours: hours that are added to the time.
     """
 
@@ -210,7 +211,7 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
     """Replace the key `deployed` or `rotation_between` of a group with an equivalent key `schedule`.
 
     The value of `deployed` is the name of a rolling deployment, in which the members of the group are replaced.
-    Groups with the same name are deployed at the same time. Error messages begin with `where`.
+    Groups with the same value of `deployed` are deployed at the same time. Error messages begin with `where`.
     """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))

@@ -116,7 +116,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group while it has these members."""
+        """Return the state, which follows from the members and from the time since they last changed."""
         if not membership.slots:
             return "Empty"
         passed = 0.0

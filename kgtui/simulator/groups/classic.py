@@ -120,9 +120,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that are revoked from the leader, because they will be assigned to a new worker.
+        """Return the tasks that are revoked from the leader.
 
-        One task is revoked during the 30 s after a worker has joined. At other times, no task is revoked.
+        During the 30 s after a worker has joined, this is one task, which the new worker will get. At other times, no
+        task is revoked.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()

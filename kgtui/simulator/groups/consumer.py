@@ -90,9 +90,12 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether the member at `index` already has its target assignment, if the group is in the state `state`.
+        """Return whether a member has already adopted its target assignment.
 
-        Members reconcile one after the other.
+        Args:
+            membership: the members of the group. While it is Reconciling, they adopt their targets one after the other.
+            state: the state of the group.
+            index: index of the member in `membership.slots`.
         """
         if state in ("Assigning", "NotReady"):
             return False

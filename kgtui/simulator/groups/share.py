@@ -70,7 +70,7 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Return the assignment of one of `members` members.
+        """Return the assignment of the member at `index`, in a group with `members` members.
 
         Partitions are assigned round robin, at least two to each member, so that several members share a partition.
         """

@@ -42,7 +42,7 @@ TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
 """Bit fields of the authorized operations on a topic and on the cluster, if brokers have no authorizer."""
 
 DESCRIBE_ONLY = 1 << 8
-"""Bit field of the authorized operations on the cluster of a user who may only describe it."""
+"""Bit field of the authorized operations on the cluster for a user whose only permission on it is DESCRIBE."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -115,7 +115,7 @@ def metadata(request: RequestContext) -> dict[str, Any]:
 
 
 def _cluster_operations(request: RequestContext) -> int:
-    """Return the bit field of the authorized operations on the cluster. Without DESCRIBE, brokers report none."""
+    """Return the bit field of the authorized operations on the cluster; 0 for a user who may not describe it."""
     faults = request.faults
     if faults.cluster_forbidden:
         return 0
@@ -123,7 +123,7 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for one topic of a Metadata request that contains topic ids before version 12."""
+    """Return the error row for one topic of an invalid Metadata request: before version 12, topic ids are invalid."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 
@@ -208,7 +208,8 @@ def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # 4.0 validates the key too, although its share groups are not simulated.
+        # Brokers reject malformed share keys since 4.0. The simulated 4.0 does this too, although it has no share
+        # groups.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

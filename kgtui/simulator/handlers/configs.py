@@ -98,8 +98,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # The simulated cluster has no configs of client metrics. It also has no cluster-wide broker configs, which are
-        # requested with a broker resource whose name is empty.
+        # Only a broker resource with a name has configs here. The simulated cluster has no configs of client metrics,
+        # and no cluster-wide broker configs, which are requested with a broker resource whose name is empty.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [
