@@ -176,8 +176,8 @@ def test_the_error_says_what_is_wrong_with_the_private_key(keys: dict[str, Priva
     wrong = failure(private_key_file=encrypted, private_key_passphrase="other")
     assert "the file has a private key in PEM (PKCS#8), and that sasl.oauthbearer.assertion.private.key.p" in wrong
     assert "the key cannot be read: check that the file has" in failure(private_key_file=str(tmp_path / "text"))
-    assert "=ES256 needs an EC key on the curve P-256, and" in failure(private_key_file=plain, algorithm="ES256")
-    assert "algorithm=RS256 needs an RSA key, and" in failure(**{**both, "private_key_file": encrypted})
+    assert "=ES256 needs an EC key on the curve P-256, but" in failure(private_key_file=plain, algorithm="ES256")
+    assert "algorithm=RS256 needs an RSA key, but" in failure(**{**both, "private_key_file": encrypted})
     assert "=none is not supported: set it to RS256 or ES256" in failure(private_key_file=plain, algorithm="none")
 
 
@@ -195,8 +195,8 @@ def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
         ("claim_jti_include", "yes", "claim.jti.include=yes is not true or false"),
         ("template_file", "/no/such", "template.file=/no/such: No such file or directory; expected a JSON object"),
         ("template_file", paths["text"], "this is not JSON; expected a JSON object such as"),
-        ("template_file", paths["list"], "this JSON has the wrong structure; expected a JSON object"),
-        ("template_file", paths["part"], "this JSON has the wrong structure; expected a JSON object"),
+        ("template_file", paths["list"], "this JSON does not have the expected structure; expected a JSON"),
+        ("template_file", paths["part"], "this JSON does not have the expected structure; expected a JSON"),
         ("file", paths["text"], "this is not a JSON Web Token; expected a signed assertion"),
         ("file", paths["expired"], "the assertion expired at 1970-01-01T00:00:01"),
     ):
