@@ -249,7 +249,7 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
         if worst:
             parts.append((Cell("waits for ", MUTED), Cell(", ".join(worst), WARN)))
     elif assignment.targeted:
-        parts.append((Cell("matches the target assignment", OK),))
+        parts.append((Cell("assignment matches the target", OK),))
     unowned = assignment.count(PlacementStatus.UNOWNED)
     if unowned:
         parts.append((Cell(f"{unowned} unowned", WARN),))

@@ -247,9 +247,9 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a different title for each name: its last characters, as few as possible.
+    """Return a unique title for each name: the last characters of the name, as few as possible.
 
-    If more than `LONGEST_END` characters were necessary, the titles are the numbers 1, 2, 3, and so on.
+    If more than `LONGEST_END` characters would be necessary, the titles are the numbers 1, 2, 3, and so on.
     """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_END + 1):

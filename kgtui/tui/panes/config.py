@@ -149,7 +149,7 @@ class ConfigPane(Pane):
         self.table.set_rows(rows, fresh=fresh)
         own = sum(1 for row in rows if row.config.source in _OF_GROUP)
         parts: list[PaneLine] = [(Cell(f"{plural(own, 'config')} set for this group", ACCENT if own else MUTED),)]
-        parts.append((Cell(f"{len(rows) - own} from brokers and defaults", MUTED),))
+        parts.append((Cell(f"{plural(len(rows) - own, 'config')} from brokers and defaults", MUTED),))
         if group_type == CLASSIC:
             parts.append((Cell("classic groups are configured in their clients", WARN),))
         self.query_one(SummaryLine).set_cells(join_with_dots(parts))

@@ -44,7 +44,7 @@ WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """Everything that the content of the plots depends on. The plots are drawn again only if a value changes.
+    """A request to draw the plots of one group. They are drawn again only if an attribute of the request changes.
 
     Attributes:
         group: id of the group.

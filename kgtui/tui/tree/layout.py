@@ -101,7 +101,7 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return the row of the first group of a node, and the ids of its groups; None if the node shows no groups."""
+        """Return the row of a node's first group, and the ids of its groups; None if no group of the node has a row."""
         index = self._groups_at.get(path)
         if index is None:
             return None

@@ -18,8 +18,8 @@ Paragraphs = list[tuple[str, str]]
 
 
 _LOWER_BOUNDS: Paragraphs = [
-    ("You may describe only some topics, so that each lag is a lower bound. A filter term about", "kg-muted"),
-    ("lag selects a group only if the term holds for every possible lag.", "kg-muted"),
+    ("You may describe only some topics, so that each lag is a lower bound.", "kg-muted"),
+    ("A filter on the lag selects a group only if every possible lag of the group matches.", "kg-muted"),
 ]
 
 
@@ -83,8 +83,8 @@ def _forbidden(message: str) -> Paragraphs:
         ("This user may not list groups.", "kg-error"),
         (text.plain(" ".join(message.split())), ""),
         ("", ""),
-        ("Ask for the ACL operation DESCRIBE on Cluster to see every group, or for DESCRIBE on", ""),
-        ("Group (with a literal name or a prefix) to see only some.", ""),
+        ("Ask for the ACL operation DESCRIBE on Cluster to see every group,", ""),
+        ("or for DESCRIBE on Groups (by name or prefix) to see only these groups.", ""),
         ("kafka-acls.sh --add --allow-principal User:NAME --operation Describe --cluster", "kg-accent"),
     ]
 
@@ -96,8 +96,8 @@ def _no_groups(answered: int, brokers: int) -> Paragraphs:
         (f"{answers}, but there is no group that this user may see.", ""),
         ("", ""),
         ("A group appears here as soon as a member joins or an offset is committed.", "kg-muted"),
-        ("Brokers leave out groups that a user may not see, without an error. If you expect groups here,", "kg-muted"),
-        ("ask for the ACL operation DESCRIBE on Cluster, or on these Groups.", "kg-muted"),
+        ("Brokers leave out groups that a user may not see, without an error.", "kg-muted"),
+        ("If you expect groups here, ask for DESCRIBE on Cluster, or on these groups.", "kg-muted"),
     ]
 
 
