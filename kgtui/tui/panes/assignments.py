@@ -178,8 +178,8 @@ class AssignmentsPane(Pane):
     def on_resize(self) -> None:
         """Draw the grid again after a resize, because a different number of members may fit."""
         if self._view == "grid":
-            # Drawing the grid requests a layout. Textual ignores layout requests during a layout, so the grid is drawn
-            # after that layout.
+            # A resize is handled during a layout, in which Textual ignores layout requests. The grid is drawn after
+            # this layout, because the drawing may request another one.
             self.call_after_refresh(self._arrange)
 
     def action_member(self, step: int) -> None:

@@ -81,8 +81,8 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (width, len(lines))
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after that layout.
+        # A resize is handled during a layout, in which Textual ignores layout requests. The text is written after this
+        # layout, because the new text may request another one.
         self.call_after_refresh(self.write)
 
 

@@ -157,8 +157,8 @@ class HistoryPane(Pane):
         self.toggle_class("-log")
 
     def on_resize(self) -> None:
-        # Updating the plots requests a layout. Textual ignores layout requests during a layout, so the plots are
-        # updated after that layout.
+        # A resize is handled during a layout, in which Textual ignores layout requests. The plots are updated after
+        # this layout, because the update may request another one.
         self.call_after_refresh(self._update_plots)
 
     def _show_empty(self, content: str) -> None:

@@ -132,8 +132,8 @@ class OverviewPane(Pane):
         self.text.set_lines([(Cell(self.placeholder, MUTED),)], fresh=True)
 
     def on_resize(self) -> None:
-        # Writing the text requests a layout. Textual ignores layout requests during a layout, so the text is written
-        # after that layout.
+        # A resize is handled during a layout, in which Textual ignores layout requests. The text is written after this
+        # layout, because the new text may request another one.
         self.call_after_refresh(self._write, fresh=False)
 
 

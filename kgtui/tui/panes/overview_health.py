@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Time span of the latest lag samples from which the trend of the lag is computed, in seconds."""
 STEADY = 0.05
-"""If the lag grows or falls by less than this, in records per second, the trend is shown as `steady`."""
+"""Smallest change of the lag, in records per second, that is shown as a trend. A smaller one is shown as `steady`."""
 _WITH_DATE = 43_200.0  # a time that is at least this far in the future (12 hours, in seconds) is shown with its date
 _STALE = 60.0  # a health verdict whose data is older than this, in seconds, is shown with the age of the data
 _VERDICTS = {Status.STOP: "STOPPED", Status.STALL: "STALLED", Status.REWIND: "REWOUND"}

@@ -70,8 +70,8 @@ class DetailedTable(Vertical, Generic[RowT]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 12, "-low")
-        # Updating the detail area requests a layout. Textual ignores layout requests during a layout, so the area is
-        # updated after that layout.
+        # A resize is handled during a layout, in which Textual ignores layout requests. The detail area is updated
+        # after this layout, because the update may request another one.
         self.call_after_refresh(self._update_detail, force=True)
 
     @on(LineTable.CursorMoved)
