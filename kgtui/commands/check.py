@@ -47,19 +47,19 @@ def _about() -> str:
     commits, seconds = DEFAULT_WATCHING.rules.intervals, DEFAULT_WATCHING.commit_interval
     return f"""\
 Reads the groups repeatedly for a while, and judges each group by Burrow's rules:
-  STOP    records are unread, and no offset was committed for longer than {commits} commits usually take
+  STOP    the group has unread records, and its last commit is older than {commits} of its usual commit intervals
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
-  STALL   a share group has members, but they acknowledge nothing; other groups get STOP instead
+  STALL   a share group has members, but they acknowledge nothing; groups of other types never get STALL, but STOP
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls that were recorded in the {_DURATION} (--for) before --at.
 
-Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, a group has no visible
-offsets and may have hidden ones, or no group matches; 2 wrong usage; 3 no broker could be reached. --timeout limits the
-first read and each further read, not the watch."""
+Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, some data could not be read, all offsets of a group
+may be hidden because of missing permissions, or no group matches; 2 wrong usage; 3 no broker could be reached.
+--timeout limits the first read and each further read, not the watch."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -139,7 +139,7 @@ async def check(
     Args:
         query: the filter.
         watching: settings for computing the verdicts.
-        clock: schedules the reads; None for the real time.
+        clock: clock for scheduling the reads; None for the clock of the system.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
 
@@ -176,7 +176,10 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Return the selection with the permissions of the user, and mark the groups whose offsets may be hidden."""
+    """Read the permissions of the user, and mark in `watch` the groups whose offsets may be hidden.
+
+    Returns the selection with the permissions in its snapshot.
+    """
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(hides_topics=access.hides_topics)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
@@ -211,9 +214,10 @@ def _without_health(query: Query) -> Query:
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
-    """Print the health verdicts, and on stderr what limits them. Return the exit code.
+    """Print the health verdicts, and on stderr which reads failed and which verdicts may still change.
 
-    The code is 0 if the check passed, all data could be read, and no group to watch was missing; otherwise it is 1.
+    Returns the exit code: 1 if the check failed, some data could not be read, no group matches, or a group named with
+    `--group` does not exist; otherwise 0.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -233,8 +237,8 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the verdicts to print, and the health of all groups that match the whole filter.
 
-    Groups whose verdict is OK are only printed with `--all`, if the filter has a term about health, or if a broker may
-    have left out their offsets.
+    A group whose verdict is OK is printed in three cases: with `--all`, with a filter that has a term about health, or
+    if a broker may have left out offsets of the group.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -345,7 +349,7 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # a fault of the group already says so
+                continue  # the fault that `mark_hidden` adds already says that the offsets may be hidden
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

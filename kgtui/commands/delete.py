@@ -154,8 +154,8 @@ def _query(args: argparse.Namespace) -> Query | None:
     query = query_of(args)
     if len(args.expr) > 1 and len(words := words_of(query)) > 1:
         raise UsageError(
-            f"only an id that contains all of these words would match: {', '.join(words)}; to name groups, use "
-            f"{as_options(words)}; to use the words as a filter, quote them"
+            f"as a filter, these words only match ids that contain all of them: {', '.join(words)}; to use them as a "
+            f"filter, quote them; to use them as group ids, pass {as_options(words)}"
         )
     if not args.group and not query.terms:
         raise UsageError("no group is named; pass EXPR, such as state:Empty, or --group NAME")
@@ -175,9 +175,9 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and True if no group matches although one has to match.
+    """Return the plan, the number of selected groups, and whether to exit with 1 because no group matches the filter.
 
-    With `--expect 0` or `--allow-empty`, no group has to match, and the third value is False.
+    The third value is always False with `--expect 0`, with `--allow-empty`, or without a filter.
 
     Args:
         query: the filter; None if the groups are named with `--group`.

@@ -31,7 +31,7 @@ SAMPLE = 200
 """Maximum number of groups that are described to find out which operations the user is authorized for."""
 
 STEPS_TIMEOUT = 10.0
-"""Maximum time to try the steps of connecting to a bootstrap server, in seconds."""
+"""Maximum duration of the test that connects to a bootstrap server step by step, in seconds."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -105,7 +105,11 @@ async def _run(args: argparse.Namespace) -> Diagnosis:
 
 
 def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
-    """Return, for each bootstrap server, at which step connecting fails, as text for people."""
+    """Format one table per bootstrap server, with the result of each step of connecting to the server.
+
+    Args:
+        found: address of a bootstrap server → the steps.
+    """
     return "\n".join(
         f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
         for server, steps in found.items()
@@ -118,7 +122,11 @@ def _step_cells(step: Step) -> tuple[str, str, str]:
 
 
 def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
-    """Return the same as `_steps_text` as JSON."""
+    """Encode the steps of connecting to each bootstrap server as JSON.
+
+    Args:
+        found: address of a bootstrap server → the steps.
+    """
     servers = [{"address": server, "steps": [step._asdict() for step in steps]} for server, steps in found.items()]
     return formats.json_bytes({"version": formats.VERSION, "taken_at": rfc3339(time.time()), "bootstrap": servers})
 

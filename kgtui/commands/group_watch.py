@@ -74,8 +74,8 @@ class _Watch:
     Attributes:
         histories: group id → results of all reads of the group.
         group_faults: group id → why the last read of the group failed, for each group whose last read failed.
-        without_offsets: ids of the groups for which the last read returned no offsets.
-        hidden: ids of the groups of which a broker may have left out offsets; see `mark_hidden`.
+        without_offsets: ids of the groups whose offsets the last read could read, but for which brokers listed none.
+        hidden: ids of the groups with offsets that a broker may have left out; see `mark_hidden`.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -83,11 +83,14 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # groups whose last read returned offsets, or an empty list
+        self._offsets_read: set[str] = set()  # groups whose offsets the last read could read, even if there were none
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, *, hides_topics: bool) -> None:
-        """Fill `hidden`, and add a fault to each group that has no visible offsets or reads a hidden topic.
+        """Fill `hidden` after the last read, and add faults to `group_faults`.
+
+        A group in `hidden` gets a fault if its members subscribe to a topic that the user may not describe, or if
+        brokers listed no offsets of the group.
 
         Args:
             hides_topics: whether the user may describe only some topics, so that every group may have hidden offsets.

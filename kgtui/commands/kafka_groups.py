@@ -347,8 +347,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as the filter of GroupsCommand does.
 
-    If `--group-type` is given, only this option and `--protocol` are applied. Otherwise, only the first given option of
-    `--protocol`, `--consumer`, `--share` and `--streams` is applied.
+    With `--group-type`, only this option and `--protocol` are applied. Without it, kgtui looks for `--protocol`,
+    `--consumer`, `--share` and `--streams` in this order, and applies only the first one that is given.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -1,4 +1,4 @@
-"""The repeated reads of `kgtui ls --watch`, which keep the last rows of groups whose broker does not respond."""
+"""Reads groups repeatedly for `kgtui ls --watch`. If the broker of a group does not respond, its last row is kept."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
     Args:
         last: result of the previous read, from which the cluster and its brokers are copied.
-        error: becomes the fault of every broker.
+        error: why the read failed; it is reported as the fault of every broker.
     """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}

@@ -1,4 +1,4 @@
-"""Writes the log of kgtui to a private file in the state folder. Secrets are removed, and the terminal gets no log."""
+"""Writes the log of kgtui to a private file in the state folder, without secrets. Nothing is logged to the terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ OLD_FILES = 3
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
 """Loggers whose level is INFO even with `--debug`.
 
-At DEBUG, `aiokafka.conn` logs the bytes of logins, and `asyncio` logs a line per iteration of the event loop.
+At DEBUG, `aiokafka.conn` logs every request, even one with a password, and `asyncio` logs a line per iteration of the
+event loop.
 """
 
 

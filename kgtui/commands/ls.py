@@ -47,8 +47,8 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls` and return its exit code, which is 1 if some groups or brokers could not be read.
 
-    The exit code is also 1 if, because of the ACLs, a broker may have left out all offsets of a listed group or all
-    groups.
+    The exit code is also 1 if a listed group has no visible offsets, or if no group is visible, and the reason may be
+    that the user lacks permissions.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -138,5 +138,5 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
     if query is not None and searched < every:
         from kgtui.model.query import Need
 
-        advice = "; use the term empty: only in the terminal UI, and verdict: and timelag: only in kgtui check"
+        advice = "; the term empty: works only in the terminal UI; verdict: and timelag: work only in kgtui check"
         notify(undecided_text(searched, every) + (advice if Need.WATCHING in query.needs else ""))

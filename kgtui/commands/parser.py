@@ -104,7 +104,8 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        An unknown option is reported by the parser of the command, so that the message names the help of the command.
+        An unknown option is reported by the parser of the command, so that the message refers to `kgtui COMMAND --help`
+        instead of `kgtui --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
@@ -200,7 +201,12 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the terminal UI. The arguments have the same meaning as in `add_cluster_options`."""
+    """Add the options of the terminal UI.
+
+    Args:
+        parser: the parser to which the options are added.
+        again: True if the parser belongs to a command; see `add_cluster_options`.
+    """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
     group = parser.add_argument_group("terminal UI")

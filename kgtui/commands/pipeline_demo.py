@@ -36,7 +36,7 @@ _KEYFRAME_SECONDS = 4 * 3_600.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `kgtui pipeline demo`."""
     parser.add_argument("--lake", metavar="LAKE", help="folder for the new lake (a temporary folder)")
     parser.add_argument("--days", type=float, default=3.0, metavar="N", help="length of the history in days (3)")
     parser.add_argument("--every", default="5m", metavar="TIME", help="time between two polls (5m)")
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Without --lake, the lake is in a temporary folder, whose path is printed at the end. The user cannot find
-        # it after an error, so it is deleted.
+        # Without --lake, the lake is in a temporary folder. Its path is printed only after a success, so the folder
+        # is deleted after an error.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

@@ -57,8 +57,8 @@ def print_result(
 ) -> None:
     """Print data in the format of `--format`.
 
-    Control characters in CSV are escaped if stdout is a terminal, and written unchanged to a file or pipe, because CSV
-    itself has no escapes.
+    Control characters in CSV are escaped if stdout is a terminal. They are written unchanged to a file or pipe, because
+    programs that read CSV would not decode the escapes.
 
     Args:
         writers: format → function that returns the data in this format, as text or as UTF-8.

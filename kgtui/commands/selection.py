@@ -110,8 +110,9 @@ def notify_missing(
         notify(f"there is no group {group!r}{suggestion([group], every)}")
     if query is not None and query.terms and not found:
         words = words_of(query)
-        both = f"; a group id must contain all {len(words)} words; to name groups, use {as_options(words)}"
-        notify(f"no group matches the filter{suggestion(words, every)}{both if len(words) > 1 else ''}")
+        both = f"the filter needs ids that contain all {len(words)} words; to use the words as group ids, pass "
+        advice = f"; {both}{as_options(words)}" if len(words) > 1 else ""
+        notify(f"no group matches the filter{suggestion(words, every)}{advice}")
         return not args.allow_empty
     return bool(absent) and not args.allow_empty
 
@@ -207,11 +208,13 @@ async def select_groups(
 
 
 async def _list_with_access(admin: GroupAdmin, *, wanted: bool, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups; see `list_groups`. The snapshot gets the permissions of the user if no group is listed.
+    """List all groups, and read the permissions of the user if `wanted` is true or if no group is listed.
+
+    Returns a snapshot with the groups and permissions, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the permissions are read in any case. They decide whether a lag is a lower bound. They are read
-            at the same time as the list, so that the list does not take longer.
+        wanted: whether the caller needs the permissions, which decide whether a lag is a lower bound. They are then
+            read at the same time as the groups, so that both together take no longer than one of them.
     """
     if wanted:
         from kgtui.admin.reading import access_of
@@ -232,7 +235,7 @@ async def _enrich(
     """Read members and lag. Return a snapshot that contains them, and the faults that do not belong to a single group.
 
     Args:
-        deadline: time limit. Reading members uses one of its steps, and reading lag uses two.
+        deadline: time limit for all requests. It must have one step left for the members, and two for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups
@@ -304,7 +307,9 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return row of ListGroups → ids of the groups with this row, for `Snapshot.by_listing`.
+    """Invert a mapping of groups: return row of ListGroups → ids of the groups with this row.
+
+    The result is used as `Snapshot.by_listing`.
 
     Args:
         rows: group id → row of ListGroups: type, protocol, state and coordinator.

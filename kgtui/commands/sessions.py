@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time, in seconds, to wait for a response of the cluster before the attempt counts as failed."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `advance` for which a playing recording waits for the time of the next poll.
+"""Maximum number of calls of `advance` during which the playback of a recording keeps showing the same poll.
 
-If more calls would be necessary, because the polls are far apart, `advance` moves to the next poll at once.
+If the next poll is so much later that more calls would be necessary, `advance` moves to it at once.
 """
 
 

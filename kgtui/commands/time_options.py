@@ -41,7 +41,7 @@ def parse_time(option: str, text: str, last: float) -> float:
         Seconds since the epoch.
 
     Raises:
-        UsageError: the text is neither of these two times nor a duration.
+        UsageError: the text has none of these three forms.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

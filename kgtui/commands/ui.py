@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 START_TIME = 2.0
 """Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Thread switch interval of Python, in seconds. It is short, so that Textual's thread that reads keys waits less."""
+"""Thread switch interval of Python, in seconds. It is short, so that Textual's thread for keys does not wait long."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # The terminal UI needs both, because Textual reads keys from stdin and draws on stderr.
+        # Both streams must be terminals, because Textual reads keys from stdin and draws on stderr.
         raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return the snapshot with a fault for each group that has hidden offsets, or no visible offsets.
+    """Return the snapshot with a fault for each group whose offsets are hidden because of missing permissions.
 
-    A group without visible offsets gets no fault if the user may describe a topic with any name.
+    A group gets a fault if one of its members reads a topic that the user may not describe, or if no offsets of the
+    group are visible and the user may describe only some topics.
 
     Args:
         groups: ids of groups whose offsets were read.

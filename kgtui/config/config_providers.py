@@ -133,7 +133,7 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return the path as a `Path`. Raises ConfigError if `allowed.paths` is set, but has no folder with the path."""
+    """Return the path as a `Path`. Raises ConfigError if `allowed.paths` is set and none of its folders contains it."""
     if not path:
         raise ConfigError(f"{place}: the reference has no path: write ${{PROVIDER:PATH:KEY}}")
     file = folder / path

@@ -62,7 +62,7 @@ _PEM_ADVICE = (
 _PROPERTY_NAME = re.compile(
     r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+ | acks | retries | username | password | required", re.VERBOSE
 )
-"""Matches the names of Kafka client properties, but not lines of base64.
+"""Matches the names of Kafka client properties, but not lines of base64, which may be a part of a private key.
 
 The last three words occur as names if the lines of a value of `sasl.jaas.config` do not end with a backslash.
 """

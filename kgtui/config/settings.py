@@ -117,8 +117,8 @@ def _read_settings(path: Path) -> Settings:
         raise ConfigError(f"{path}: version: expected {VERSION}, the version of the format")
     if version > VERSION:
         raise ConfigError(
-            f"{path}: version {version} is newer than this kgtui knows ({VERSION}): upgrade kgtui, or use another "
-            "folder with KGTUI_CONFIG_DIR"
+            f"{path}: version {version} of the format is newer than version {VERSION}, the newest that this kgtui can "
+            "read: upgrade kgtui, or use another folder with KGTUI_CONFIG_DIR"
         )
     clusters = _table(table.pop("clusters", {}), path, "clusters")
     settings = _typed(table, _File, path, "")

@@ -45,7 +45,7 @@ def _check_address(text: str, where: str) -> str:
         raise ConfigError(f"{where}: {text!r} has no port: write {text}:9092, or the port that your brokers use")
     host, colon, port = text.rpartition(":")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise ConfigError(f"{where}: {text!r}: put an IPv6 address in brackets and the port behind them: [::1]:9092")
+        raise ConfigError(f"{where}: {text!r}: write an IPv6 address in brackets, then the port, such as [::1]:9092")
     if not colon:
         raise ConfigError(f"{where}: {text!r} has no port: write {text}:9092, or the port that your brokers use")
     if not host.strip("[]"):
@@ -108,7 +108,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
 
 def named(settings: Settings, name: str, flags: object = None) -> Target:
-    """Return a cluster of `config.toml` to which the user switches in the terminal UI.
+    """Return the cluster with this name in `config.toml`. Called when the user switches clusters in the terminal UI.
 
     The flag `--command-config` is ignored, because it was given for the cluster at the start.
 

@@ -10,7 +10,7 @@ unknown value is never written as 0: it is `null`, an empty cell, or one of the 
 | `group_details` | output of `kgtui show` |
 | `check_results` | output of `kgtui check` |
 | `incident` | export of one group for an incident report, without secrets |
-| `formats` | what the JSON and CSV of all commands have in common |
+| `formats` | the list of formats, and functions that encode JSON and CSV for all commands |
 | `table` | aligned tables of plain text |
 | `marks` | marks in tables for missing values: `–`, `?`, `x` |
 """

@@ -1,4 +1,4 @@
-"""The output formats of kgtui, and what the JSON and CSV of all commands have in common."""
+"""The output formats of kgtui, and functions that encode JSON and CSV for all commands."""
 
 from __future__ import annotations
 

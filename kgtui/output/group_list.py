@@ -103,7 +103,10 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one column for each field of `LISTED`. The columns of data that was not read contain only None."""
+    """Return one column per field in `LISTED`, the fields of the JSON and CSV.
+
+    If the data for a field was not read, its column contains only None.
+    """
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)
     nothing: list[Any] = [None] * len(groups.ids)
@@ -128,7 +131,6 @@ def _has_partitions(snapshot: Snapshot, group: str) -> bool:
 
 
 def _cells(groups: GroupList, columns: GroupColumns, field: GroupField) -> Sequence[str]:
-    """Return the cells of one column."""
     if field is GROUP:
         return [group or marks.NONE for group in groups.ids]
     faults, write, missing = groups.snapshot.group_faults, field.format, field.missing

@@ -130,7 +130,8 @@ def test_configuration_error_names_file_key_and_expected_value(folder: Path, tex
 
 def test_error_about_a_newer_file_version_says_to_upgrade(folder: Path) -> None:
     says = load_error(folder, "version = 3\n[something_new]\nx = 1")
-    assert says.startswith("version 3 is newer than this kgtui knows (2): upgrade kgtui")
+    assert says.startswith("version 3 of the format is newer than version 2, the newest that this kgtui can read: ")
+    assert "upgrade kgtui" in says
 
 
 @pytest.mark.parametrize("version", ["", "version = 1\n"])
@@ -254,8 +255,8 @@ def test_flag_command_config_replaces_all_properties_of_a_configured_cluster(fol
         ("kafka:65536", "'65536' in 'kafka:65536' is not a port"),
         ("kafka:0", "'0' in 'kafka:0' is not a port"),
         ("[::1]", "'[::1]' has no port: write [::1]:9092"),
-        ("::1:9092", "put an IPv6 address in brackets"),
-        ("fe80::1", "put an IPv6 address in brackets"),
+        ("::1:9092", "write an IPv6 address in brackets"),
+        ("fe80::1", "write an IPv6 address in brackets"),
         ("SSL://kafka:9093", "write only host:port"),
         ("https://user:S3cret@kafka:9093", "an address contains @: write only host:port"),
         ("user:S3cret@kafka:9093", "an address contains @: write only host:port"),

@@ -211,7 +211,7 @@ def test_delete_rejects_a_filter_of_several_words_that_look_like_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
-    assert "to name groups, use --group idle-a --group idle-b" in capsys.readouterr().err
+    assert "to use them as group ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
     assert admin.calls == []
 
 

@@ -108,8 +108,8 @@ def test_ls_prints_the_groups_that_match_the_filter_in_its_sort_order(
         (["queu3", "type:share"], "no group matches the filter; similar: queue"),
         (
             ["pay", "idle"],
-            ("no group matches the filter; similar: pay, idle; a group id must contain all 2 words; "
-            "to name groups, use --group pay --group idle"),
+            ("no group matches the filter; similar: pay, idle; the filter needs ids that contain all 2 words; "
+            "to use the words as group ids, pass --group pay --group idle"),
         ),
         (["--group", "idl", "--group", "pay"], "there is no group 'idl'; similar: idle"),
     ],
@@ -348,14 +348,14 @@ def test_ls_says_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
-    assert "use the term empty: only in the terminal UI" in ran.err
+    assert "the term empty: works only in the terminal UI" in ran.err
 
 
 def test_ls_says_that_the_filter_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err
-    assert "verdict: and timelag: only in kgtui check" in ran.err
+    assert "verdict: and timelag: work only in kgtui check" in ran.err
 
 
 def test_ls_escapes_control_characters_in_group_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
