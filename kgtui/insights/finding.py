@@ -137,7 +137,7 @@ class Insights:
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether kgtui could look for findings of a kind, because their gold table can be read."""
+        """Return whether findings of a kind are known, that is, whether their gold table exists and can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 

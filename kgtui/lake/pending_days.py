@@ -47,8 +47,8 @@ class PendingDays:
     def mark_done(self) -> None:
         """Store the row counts in the lake, so that `days` are no longer pending.
 
-        The ids of the gold tables are stored too, because a gold table that was created again has lost all days. The
-        file is not written if its content would stay the same.
+        The ids of the gold tables are stored too, so that the next run notices if a gold table was removed and created
+        again. The file is not written if its content would stay the same.
         """
         path, state = _state_file(self.folder), {"rows": self.rows, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):

@@ -72,7 +72,8 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    The recorder calls `add`, `seal` and `discard` on the event loop, and methods that read or write files on a thread.
+    The recorder calls `add`, `seal` and `discard` on the event loop. It calls all methods that read or write files on a
+    separate thread.
     """
 
     def __init__(self, folder: LakeFolder) -> None:

@@ -128,13 +128,13 @@ REBALANCES = table(
     Column(
         "record_partition",
         "int",
-        "partition of __consumer_offsets with the record that began the epoch or generation",
+        "partition of __consumer_offsets that contains the first record with the new epoch or generation",
         nullable=False,
     ),
     Column(
         "record_offset",
         "long",
-        "offset of the record that began the epoch or generation, in the partition `record_partition`",
+        "offset of the first record with the new epoch or generation, in the partition `record_partition`",
         nullable=False,
     ),
     _GROUP,

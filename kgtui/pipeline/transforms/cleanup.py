@@ -194,7 +194,7 @@ def recorded_activity(
         - `last_commit`: last poll that saw an offset change; null if there is none
         - `quiet_since`: last poll that saw an offset change; without such a poll, the first poll that saw one of its
           partitions or, if it has none, the group
-        - `empty_since`: first poll that saw the group in the state Empty, in which it still is; null in other states
+        - `empty_since`: poll that saw the group change to the state Empty; null if the group is in another state
         - `first`, `at`: first poll that saw the group, and last poll of the day
     """
     times = time_slots(timeline, _DAY, since).select("at", "keyframe")
@@ -226,10 +226,10 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add the columns `empty_since` and `first`, as of the poll of each row.
+    """Add the columns `empty_since` and `first` to each row, computed from this row and earlier rows of its group.
 
-    `empty_since` is the poll that saw the group change to the state Empty; it is null if the group is not Empty at the
-    poll of the row. `first` is the first poll that saw the group.
+    `empty_since` is the poll that saw the group change to the state Empty; it is null if the group is not Empty in this
+    row. `first` is the first poll that saw the group.
     """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
