@@ -142,8 +142,8 @@ def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
     A cell that fits into one line is not broken. A longer cell is broken between words, and a word that is longer than
-    a line is broken too. A label stays on the same line as the cell after it. A label is a cell whose last character
-    is a blank and whose first character is not.
+    a line is broken too. A cell that ends, but does not begin, with a blank is a label. It stays on the same line as
+    the next cell.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -237,10 +237,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for streams members.
-
-    They are the process or thread, the numbers of active, standby and warm-up tasks, and the records to restore.
-    """
+    """Return the columns for streams members, such as process, numbers of tasks, and number of records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -297,11 +294,10 @@ def row_restore_lag(row: MemberRow) -> int | None:
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore.
+    """Return how many records a member must still restore; 0 if the member has no standby and no warm-up tasks.
 
-    For each task, it is the task end offset minus the task offset (KIP-1071). The result is the sum over all tasks for
-    which the member reported both offsets, and None if there is no such task. It is 0 if the member has no standby and
-    no warm-up tasks.
+    The result is the sum of (task end offset - task offset), as defined in KIP-1071, over the tasks for which the
+    member reported both offsets. If there are no such tasks, None is returned.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

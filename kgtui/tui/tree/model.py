@@ -81,8 +81,8 @@ class TreeModel:
     def is_open(self, node: Node) -> bool:
         """Return whether a node is open.
 
-        A node that the user has neither opened nor closed is open if it has child nodes, or if the tree shows few
-        groups.
+        A node that the user has neither opened nor closed is open if it has child nodes, or if the tree shows at most
+        `OPEN_ALL_UP_TO` groups.
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:

@@ -270,7 +270,7 @@ class TreeHeading(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the titles, as wide as the columns of the tree.
 
-        The last cell is empty above the scroll bar of the tree.
+        The last terminal cell of the line, which is above the scroll bar of the tree, is empty.
         """
         grouping, sort, descending = self._shown
         line = rows.heading_line(max(width - 1, 1), grouping, sort, descending)
