@@ -192,9 +192,12 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 def _retention_seconds(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
     """Return the retention time of a topic in seconds.
 
-    Returns None if `cleanup.policy` does not contain `delete`, if `retention.ms` is negative or missing, or if
-    `retention.bytes` limits the size of the log. `values` has the topic's integer configs, and `configs` has all of
-    its configs as rows of the response.
+    Returns None if the age of records alone does not decide when they are deleted: if `cleanup.policy` does not contain
+    `delete`, if `retention.ms` is negative or missing, or if `retention.bytes` limits the size of the log.
+
+    Args:
+        values: the topic's configs with integer values, by name.
+        configs: all configs of the topic, as rows of the response.
     """
     policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
     milliseconds = values.get(RETENTION_MS, -1)

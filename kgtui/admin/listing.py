@@ -222,8 +222,8 @@ class KafkaListingFeed:
         raise_for(rows.error_code, self._node)
         total = rows.left
         if self._version not in (-1, rows.version):
-            # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. The
-            # interner is made again, because it takes all groups of brokers without ConsumerGroupDescribe for classic.
+            # The version of ListGroups has changed, so the broker was upgraded or rolled back since the last poll. A
+            # new interner is needed, because the broker may now support ConsumerGroupDescribe, or no longer.
             self._intern = await self._lister.interner(self._node, deadline, Lane.BULK)
         async with self._lister.comparing:
             updated, removed, known = await self._differences(rows, self._intern)
@@ -267,15 +267,15 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip the chunks of the last list in a new list, as long as they come in the same order as before.
+    """Skip chunks in a new list that are equal to chunks of the last list and come in the same order.
 
     Args:
         known: the chunks of the last list.
         rows: the rows of the new list. The rows that this function does not read are left in it.
 
     Returns:
-        Three lists: the chunks of the new list that were read, the rows in these chunks that the last list did not
-        contain at this place, and the chunks of the last list that were not found.
+        Three lists: the chunks of the new list that were read; the rows of these chunks that were not skipped, because
+        they are new or have changed or moved; and the chunks of the last list that were not found.
     """
     now: list[_Chunk] = []
     new: list[bytes] = []

@@ -327,10 +327,10 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Return whether to look up the leaders of a broker's partitions again, because the broker did not answer.
+        """Return whether the failed requests to a leader should be sent again, to new leaders that are looked up first.
 
-        The broker is removed from the cache of leaders. The result is False if the broker had already failed before. It
-        is also False after a timeout, because no time is left for another request.
+        If the broker did not answer, its topics are removed from the cache of leaders. The result is False if the
+        topics were removed only recently, or if the error is a timeout, because no time is then left for a request.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

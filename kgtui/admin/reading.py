@@ -37,7 +37,7 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log ends of the partitions with a committed offset, and those of `GroupsRead.permission_checks`.
+    """Log ends of the partitions with a committed offset, and of the partitions in `GroupsRead.permission_checks`.
 
     They are enough to compute the total lag, because brokers compute the lag of share groups themselves.
     """
@@ -48,7 +48,7 @@ class Logs(Enum):
 
 
 async def access_of(admin: GroupAdmin, *, timeout: float) -> Access:
-    """Return the permissions of the user. If they cannot be read, the result is that the user may see nothing."""
+    """Return the permissions of the user. If they cannot be read, return an `Access` without any permission."""
     try:
         return await admin.access(timeout=timeout)
     except KgtuiError:

@@ -69,7 +69,7 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return which permission to grant after a request that needs `operation`; `` if no permission is missing."""
+    """Return which permission to grant after a request that needs `operation`; empty if no permission is missing."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 

@@ -43,7 +43,7 @@ _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
 _SASL_AUTHENTICATION_FAILED = 58
 _ABORT = b"\x01"
-"""Response of the client to an error that the broker reports inside OAUTHBEARER (RFC 7628, section 3.2.3)."""
+"""Message with which the client ends an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3)."""
 
 
 class Login:
@@ -124,7 +124,8 @@ class Login:
         extensions = "".join(f"\x01{name}={value}" for name, value in self._settings.oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # A broker that refuses the token responds with the reason and without an error code, and waits.
+            # The broker has rejected the token. It first responds with the reason, and reports the error code only
+            # after the client has acknowledged the reason with this message.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
@@ -217,7 +218,8 @@ class LoginSession:
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # The broker counts from a later time, so it never ends the session before `_ends_at`.
+        # For the broker, the session begins when the login is complete, which is after `started`. The session therefore
+        # never ends before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 

@@ -140,10 +140,10 @@ def region_of(host: str) -> str:
 
 
 def explain_offer(address: str, offered: str) -> str:
-    """Return the message about a broker that offers only other mechanisms, which are named in `offered`."""
+    """Return the message for a broker that does not offer OAUTHBEARER but only the mechanisms in `offered`."""
     return (
-        f"{address} does not offer the SASL mechanism OAUTHBEARER, with which kgtui logs in to Amazon MSK, but "
-        f"{offered or 'none'}: use the port for IAM (9098), and a cluster with Kafka 2.7.1 or newer"
+        f"{address} does not offer the SASL mechanism OAUTHBEARER, with which kgtui logs in to Amazon MSK (it offers "
+        f"{offered or 'none'}): use the port for IAM (9098), and a cluster with Kafka 2.7.1 or newer"
     )
 
 
@@ -197,7 +197,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return the credentials of botocore that sign the token. Their values do not change later."""
+    """Return a snapshot of the AWS credentials that sign the token; botocore never refreshes it."""
     from botocore.credentials import Credentials
 
     # As in Java, a profile has priority over a role.

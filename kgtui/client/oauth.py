@@ -118,7 +118,10 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 
 
 def _has_valid_port(parts: SplitResult) -> bool:
-    """Return whether the port of a URL is a number or missing. A password with a slash, for example, is no port."""
+    """Return whether the port of a URL is a number or missing.
+
+    In `https://user:pass/word@host`, for example, `pass` is taken for the port, because the slash ends the host.
+    """
     try:
         return parts.port is None or parts.port > 0
     except ValueError:
@@ -126,7 +129,7 @@ def _has_valid_port(parts: SplitResult) -> bool:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` if the assertion is the grant."""
+    """Return the arguments for `OAuth` if a signed assertion is the authorization grant (KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 

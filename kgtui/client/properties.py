@@ -59,9 +59,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Unsupported property → the values that kgtui accepts, in capital letters.
+"""Property that is supported only with certain values → these values, in capital letters.
 
-With these values, Kafka's clients do what kgtui always does.
+With these values, Kafka's clients behave as kgtui always does.
 """
 
 _REFUSED = {
@@ -101,7 +101,7 @@ _WITHOUT_EFFECT = re.compile(
     """,
     re.VERBOSE,
 )
-"""Properties of Kafka's clients that have no effect on kgtui, except those of `_LOGIN_NAMES`."""
+"""Matches properties of Kafka's clients that have no effect on kgtui and do not concern the login or TLS."""
 
 _LOGIN_NAMES = frozenset(
     {
@@ -150,7 +150,10 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Other properties of the login and TLS in Kafka's clients up to 4.4. Some of them are read by `oauth`."""
+"""Properties of the login and TLS in Kafka's clients up to 4.4, in addition to `_LOGIN_AND_TLS` and `_REFUSED`.
+
+`oauth` and `assertion` read some of them. The others have no effect in kgtui.
+"""
 
 _OTHER_NAMES = frozenset(
     {

@@ -30,7 +30,8 @@ T = TypeVar("T")
 TIMEOUT = 5.0
 """Time limit for getting a ticket, in seconds.
 
-The Kerberos library itself waits about 30 s for a KDC. If it gets a ticket later, the next attempt to connect uses it.
+The Kerberos library itself waits about 30 s for a KDC. If a ticket arrives after the time limit, the next attempt to
+connect uses it.
 """
 
 _NO_LAYER = b"\x01\x00\x00\x00"
@@ -58,7 +59,7 @@ class Tickets:
         self.principal = kerberos.principal
 
     def server(self, host: str) -> str:
-        """Return service and host name of a broker, such as `kafka/broker-1`, which its principal begins with."""
+        """Return the principal of a broker without its realm, such as `kafka/broker-1`."""
         return f"{self._kerberos.service}/{self._names.get(host, host)}"
 
     async def get(self, host: str) -> None:
@@ -74,7 +75,7 @@ class Tickets:
             raise ConnectError(explain_silence(self._kerberos, self.server(host), TIMEOUT)) from None
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of a login on the broker on a host, after `get`.
+        """Yield the messages of a login to the broker on `host`. `get` must have returned before.
 
         The broker's response to each message is sent to the generator.
 
@@ -87,7 +88,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # The first step may read the ticket cache from the disk.
+                # The first step may read the ticket cache from the disk, so it runs in a thread.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message
@@ -173,9 +174,9 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name of an IP address, which the principal of a broker contains, as Kafka's clients do.
+    """If `host` is an IP address, return its host name, because a broker's principal contains the host name.
 
-    Other texts are returned unchanged, as is an address without a name.
+    Kafka's clients do the same. Host names, and addresses whose name is not found, are returned unchanged.
     """
     try:
         ip_address(host)

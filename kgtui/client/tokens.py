@@ -34,7 +34,7 @@ RETRY_PAUSE = 10.0
 """Pause after a failed refresh, in seconds. Until then, the old token is used if it is still valid."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-"""Characters of a bearer token (RFC 6750). Kafka accepts no others."""
+"""Matches a bearer token (RFC 6750). Kafka accepts no other characters in a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Tokens:
         """Return a valid token. A new one is requested when most of the lifetime of the current token is over.
 
         Args:
-            host: host name of the broker, which contains the AWS region of all brokers if they belong to Amazon MSK.
+            host: host name of the broker. In Amazon MSK, it contains the AWS region for which the token is signed.
 
         Raises:
             ConnectError: no valid token can be obtained. The message says why and what to do.
@@ -91,7 +91,8 @@ class Tokens:
     def advice(self) -> str:
         """Return what a user can do if a broker refuses the token.
 
-        Brokers do not say why they refuse a signed token. The advice therefore contains the claims that they check.
+        Brokers do not say why they refuse a signed token. The advice therefore lists the token's claims that brokers
+        check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""

@@ -1,7 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
 kgtui calls `aiokafka.conn.create_conn`, and uses only the methods `send`, `connected` and `close` of the connection
-that `create_conn` returns. `Exchange` says what a request is for aiokafka.
+that `create_conn` returns. The class `Exchange` documents the objects that are passed to `send` as requests.
 Responses are returned as bytes, so that a damaged response cannot break the connection, and so that `Pool` can decide
 whether to decode them in a thread.
 """
