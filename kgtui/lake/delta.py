@@ -264,7 +264,7 @@ class RecordedTable:
     def create(self) -> DeltaTable:
         """Create the table if it does not exist, and return it. If it lacks columns of the schema, they are added.
 
-        The new columns are null in the existing rows. They are therefore always nullable in the stored table.
+        Added columns are null in existing rows. They are nullable in the stored table even if the schema forbids nulls.
         """
         delta = self.open()
         if delta is None:
@@ -369,7 +369,7 @@ class RecordedTable:
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files that were compacted or deleted over an hour ago, and files of interrupted writes."""
+        """Remove files of interrupted writes, and files that were deleted or replaced by compaction over an hour ago."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

@@ -220,7 +220,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Set the umask in this context, so that only the owner can read files that a JVM started in it creates."""
+    """Context manager that sets the umask: only the owner can read files that a JVM started in this context creates."""
     before = os.umask(0o077)
     try:
         yield

@@ -157,7 +157,7 @@ def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows
     """Check that a finished read of the topic has read all partitions that the admin client had listed before.
 
     Args:
-        read_up_to: next offset to read, by partition.
+        read_up_to: partition → offset after the last offset that was read.
         rows: number of records that were read; None if it is unknown.
 
     Raises:

@@ -80,7 +80,7 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
-        """Return the rows of a table that are not older than the first recomputed day minus `before`."""
+        """Return the rows of a table, beginning on the day that is `before` earlier than the first recomputed day."""
         return self.lake.read(table).filter(F.col("day") >= F.lit(self.first - before))
 
     @cached_property

@@ -201,7 +201,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row per group and poll at which members joined or left.
 
-    The columns are group, hour, `joined` and `left` (numbers of members), and `shuffles`, which is always 1.
+    The columns are group, hour, `joined` and `left` (numbers of members), and `shuffles` (always 1, to be added up).
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -227,7 +227,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 def _owner_changes(rows: DataFrame) -> DataFrame:
     """Return one row per partition that moved to another member.
 
-    The columns are group, hour, and `moved`, which is always 1.
+    The columns are group, hour, and `moved` (always 1, to be added up).
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))

@@ -332,7 +332,7 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 def _with_bad_since(rows: DataFrame, before: DataFrame | None) -> DataFrame:
     """Add `bad_since`: since when the status has been bad in every time window, up to the window of the row.
 
-    The value is the last poll of the first of these windows. The count begins again after a gap between polls.
+    The value is the last poll of the first of these windows. Windows before the latest gap between polls do not count.
     `bad_since` is null if the status is OK or unknown.
     """
     key = ("group", "topic", "partition")

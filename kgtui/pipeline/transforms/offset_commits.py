@@ -42,7 +42,7 @@ _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
 """The lowest key of a commit, and the lowest key after the keys of all commits, in the order of bytes."""
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""The smallest unsigned numbers that would be negative if their bytes were read as int16 or int32."""
+"""Smallest unsigned numbers that are no valid int16 or int32: their bytes, read as a signed number, are negative."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """An unknown leader epoch: -1, read as an unsigned number."""
