@@ -369,7 +369,7 @@ class RecordedTable:
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files of interrupted writes, and files that were deleted or replaced by compaction over an hour ago."""
+        """Remove files of interrupted writes, and files that were deleted or compacted more than an hour ago."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)
