@@ -122,7 +122,7 @@ class _Decoder:
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
         """Generate one call of Python's `struct` module that reads consecutive fields of fixed size.
 
-        The method adds field name → variable to `values` for each of these fields.
+        The method adds these fields to `values`: field name → Python expression of the field's value.
         """
         if not run:
             return
@@ -249,7 +249,7 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> None:
         """Generate the loop that reads the tagged fields (KIP-482) and skips unknown ones.
 
-        The method adds field name → variable to `values` for each tagged field.
+        The method adds these fields to `values`: field name → variable in the generated code that holds the value.
         """
         out = self.out
         tagged = struct.tagged(self.version)

@@ -76,7 +76,7 @@ class ListGroupsRows:
     Attributes:
         version: version of the response.
         error_code: error code of the whole response.
-        left: number of rows that were neither returned nor skipped yet.
+        left: number of remaining rows, which are not yet returned or skipped.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "version")

@@ -138,8 +138,8 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
 
     If all rows have the same size and no tagged fields, they are read with one `struct` call, otherwise one by one.
 
-    Two slices check this for all rows at once. One slice has the length of the metadata of each row, and the other has
-    the number of tagged fields of each row. Both are single bytes.
+    To check this for all rows at once, two slices of `data` with the size of a row as step are made. The bytes of one
+    slice are the metadata lengths of the rows, and the bytes of the other are their numbers of tagged fields.
     """
     if not number:
         return [], pos

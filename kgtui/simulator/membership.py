@@ -119,9 +119,10 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     def rotating_between(
         cls, begin: float, end: float, every: float, turns: tuple[tuple[int, ...], ...]
     ) -> ScheduledMembership:
-        """Return a schedule that goes through `turns` from `begin` to `end`, one turn per `every` seconds.
+        """Return a schedule in which the members change every `every` seconds from `begin` to `end`.
 
-        Before `begin` and after `end`, the group has the members of the first turn.
+        Each tuple in `turns` has the numbers of the slots that have a member until the next change. After the last
+        tuple, the schedule continues with the first. Before `begin` and after `end`, the first tuple applies.
         """
         changes = []
         at, turn = begin, 1

@@ -54,7 +54,7 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # The objects of the cluster stay in memory until the process exits, so `freeze` excludes them from later
+    # The objects of the cluster stay in memory until the process exits, so `gc.freeze` excludes them from later garbage
     # collections.
     gc.collect()
     gc.freeze()

@@ -66,14 +66,17 @@ class Topic:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Configs that differ from the defaults, with a `retention.ms` that is estimated from `kept`."""
+        """Topic configs that differ from the defaults: names → values.
+
+        If `configs` is empty and records are written to the topic, `retention.ms` is estimated from `kept`.
+        """
         settings = dict(self.configs)
         if self.rate and not settings:
             settings["retention.ms"] = str(round(self.kept / (self.rate * 1.2)) * 1000)
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the traffic from time 0 to `t`, in seconds of average traffic.
+        """Return how many seconds it takes at the average rate to write the records that are written until time `t`.
 
         For example, `flow(10)` is 12 if as many records are written in the first 10 s as in 12 s at the average rate.
         The result is the same for all partitions of the topic. It never decreases when `t` increases.
@@ -83,15 +86,15 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions, given the result of the method `flow`."""
+        """Return the log end offsets of all partitions at the time at which the method `flow` returns `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
-        """Return the log end offsets of all partitions."""
+        """Return the log end offsets of all partitions at time `t`."""
         return self.ends_at_flow(self.flow(t))
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions."""
+        """Return the log start offsets of all partitions at time `t`, after the last run of retention."""
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:
@@ -143,7 +146,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic from time 0 to `t`. The unit is the average traffic of one second; see `Topic.flow`."""
+        """Return what `Topic.flow` returns, for traffic with a daily wave, two shorter waves and a surge."""
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
             total += self._wave(t, period, height, self.salt % period)
@@ -151,12 +154,12 @@ class DailyTopic(Topic):
         return total + self.surging * (min(max(t, begin), end) - begin)
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions. Retention has deleted the records older than `hours`."""
+        """Return the log start offsets at time `t`. Retention has deleted the records that are older than `hours`."""
         return self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL - self.hours * HOUR)
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return the seconds, possibly negative, that one sine wave of the traffic adds to the result of `flow` at `t`.
+        """Return the part of `flow(t)`, in seconds, that one sine wave of the traffic causes; it may be negative.
 
         The wave repeats every `period` seconds, has an amplitude of `height`, and has a maximum at the time `peak`.
         """

@@ -38,8 +38,8 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode the metadata or assignment in `data`, which begins with `version`.
 
-    Returns None if `data` does not match any version of `message`. If `version` is newer than `message`, `data` is
-    decoded as the newest version of `message`.
+    Returns None if `data` does not match any version of `message`. If kgtui does not know `version`, because it is
+    newer than `message.high`, `data` is decoded as version `message.high`.
 
     Some clients write a version but omit the last fields of that version. Their data is decoded as an older version,
     but only if it ends exactly where a message of the older version ends. Without this check, damaged data could be
