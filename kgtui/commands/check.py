@@ -47,10 +47,10 @@ def _about() -> str:
     commits, seconds = DEFAULT_WATCHING.rules.intervals, DEFAULT_WATCHING.commit_interval
     return f"""\
 Reads the groups repeatedly for a while, and judges each group by Burrow's rules:
-  STOP    the group has unread records, and its last commit is older than {commits} of its usual commit intervals
+  STOP    records are unread, and no offset was committed for {commits} times the usual commit interval of the group
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
-  STALL   a share group has members, but they acknowledge nothing; groups of other types never get STALL, but STOP
+  STALL   a share group has members, but they acknowledge nothing; groups of other types then get STOP
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).

@@ -74,7 +74,7 @@ class _Watch:
     Attributes:
         histories: group id → results of all reads of the group.
         group_faults: group id → why the last read of the group failed, for each group whose last read failed.
-        without_offsets: ids of the groups whose offsets the last read could read, but for which brokers listed none.
+        without_offsets: ids of the groups for which the last read succeeded and returned no offsets.
         hidden: ids of the groups with offsets that a broker may have left out; see `mark_hidden`.
     """
 
@@ -83,7 +83,7 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # groups whose offsets the last read could read, even if there were none
+        self._offsets_read: set[str] = set()  # groups whose last read of offsets succeeded, with or without offsets
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, *, hides_topics: bool) -> None:
@@ -116,7 +116,7 @@ class _Watch:
     ) -> None:
         """Add the result of one read of a group to the history of the group.
 
-        If the group no longer exists, no result is added, and the history is marked as that of a deleted group.
+        If the group no longer exists, no result is added, and the history is marked: the group was deleted.
 
         Args:
             at: time of the read, in seconds since the epoch.
@@ -197,7 +197,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start a read of every coordinator that is not being read, and wait up to `seconds` for all reads to end."""
+        """Start a read from every coordinator without a running read, and wait up to `seconds` for all reads to end."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")

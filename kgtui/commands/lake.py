@@ -100,7 +100,7 @@ def _print_results(results: Iterable[MaintenanceResult]) -> int:
 
 
 def parse_keep(values: Iterable[str]) -> KeepRules:
-    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`, and return for how long to keep rows.
+    """Parse values of `--keep` such as `30d`, `gold=365d` or `gold/lag=all`, and return how long rows are kept.
 
     Raises `UsageError`.
     """

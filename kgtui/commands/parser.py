@@ -49,8 +49,8 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 class CommandParser(argparse.ArgumentParser):
     """An argument parser for kgtui or one of its commands, which raises `UsageError` instead of exiting.
 
-    The parser of a command adds the options of the command only when it is used, because importing all commands is
-    slow.
+    The parser of a command adds the options of the command only when the command is used, because importing the modules
+    of all commands is slow.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
@@ -246,7 +246,7 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. If no command is given, `command` of the result is None, and the terminal UI is opened.
+    """Parse the command line. If no command is given, `command` of the result is None, which means the terminal UI.
 
     Raises `UsageError`. `--help` prints the help and exits.
     """

@@ -36,8 +36,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (number of groups whose data was sufficient to apply the filter, number of groups whose data was
-            needed). Groups that the filter rules out by their id, type or state alone are not counted.
+        searched: pair (number of groups with enough data to apply the filter, number of groups that needed such data).
+            Groups that the filter rules out by their id, type or state alone are in neither number.
         listed: group id → type and state, for all groups of the cluster.
     """
 
@@ -147,7 +147,7 @@ def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the text and its parts between punctuation that are long enough to compare, in lower case."""
+    """Return the text and its parts between punctuation, in lower case, without parts of less than four characters."""
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 

@@ -29,7 +29,7 @@ class Properties(dict[str, str]):
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        """Copy the values. If they are `Properties`, the other attributes are copied, too."""
+        """Copy the values, and also `places` and `warnings` if the values are `Properties`."""
         super().__init__(values or {})
         self.places: dict[str, str] = dict(getattr(values, "places", {}))
         self.warnings: tuple[str, ...] = getattr(values, "warnings", ())
@@ -38,11 +38,11 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add properties that win over those in this object. Each value that is replaced causes a warning.
+        """Add properties, which replace properties with the same name. Each replaced value causes a warning.
 
         Args:
-            stronger: the properties that win.
-            where: file or table that contains them, for the warnings.
+            stronger: the properties to add.
+            where: file or table that contains the added properties, for the warnings.
         """
         replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
         self.warnings += stronger.warnings
@@ -64,7 +64,8 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches the names of Kafka client properties, but not lines of base64, which may be a part of a private key.
 
-The last three words occur as names if the lines of a value of `sasl.jaas.config` do not end with a backslash.
+`username`, `password` and `required` are included, because they look like property names if lines of the value of
+`sasl.jaas.config` lack the backslash at their end.
 """
 
 _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
@@ -118,9 +119,9 @@ def read_properties(path: str | Path) -> Properties:
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
     """Return the properties. References in their values are replaced with the texts to which they refer.
 
-    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file, except in properties that
-    contain a URL, such as `sasl.oauthbearer.token.endpoint.url`. If the properties declare
-    `config.providers`, only references to these providers are replaced, as in Kafka.
+    `${NAME}` refers to an environment variable, and `file:PATH` to the content of a file. In a property whose name ends
+    with `.url`, such as `sasl.oauthbearer.token.endpoint.url`, `file:` begins a URL and is not replaced. If the
+    properties declare `config.providers`, only references to these providers are replaced, as in Kafka.
 
     Args:
         properties: the properties with references.
@@ -144,7 +145,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _literal(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield one sentence for each property with a reference to a config provider that is not declared."""
+    """Yield a warning for each property with a reference to a config provider that `declared` does not contain."""
     for key, value in properties.items():
         for found in _ELSEWHERE.finditer(value):
             name = found["provider"]

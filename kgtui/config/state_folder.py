@@ -65,7 +65,7 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path) -> Path:
-    """Create a folder and its parents, or make an existing folder private: nobody but its owner can use it.
+    """Create a folder and its parents, or change the mode of an existing folder, so that only its owner can use it.
 
     Raises:
         OSError: the folder cannot be created, or belongs to another user.

@@ -175,7 +175,12 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Add a warning to the properties if `bootstrap.servers` names other brokers than `seeds`, which `source` gives."""
+    """Add a warning to the properties if their `bootstrap.servers` names other brokers than `seeds`.
+
+    Args:
+        seeds: the bootstrap addresses that are used.
+        source: where the addresses are from, such as a flag, for the warning.
+    """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):
         place = properties.places.get("bootstrap.servers", "the client properties")

@@ -119,7 +119,10 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. A missing entry is created from the last response of its describe RPC."""
+    """Return a snapshot whose list of groups contains the group.
+
+    If the group is no longer listed, its entry is created from the last response of its describe RPC.
+    """
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -383,8 +386,8 @@ def _neighbors_section(found: dict[str, Any] | None) -> str:
         return ""
     rows = [[code(one["group"]), code(one["state"]), _number(one["lag"])] for one in found["groups"]]
     swept, every = found["swept"]
-    return f"{found['count']:,} groups; {swept:,} of all {every:,} groups have been read\n\n" + _markdown_table(
-        ("group", "state", "lag"), rows
+    return f"{found['count']:,} groups; kgtui has read {swept:,} of the {every:,} groups of the cluster\n\n" + (
+        _markdown_table(("group", "state", "lag"), rows)
     )
 
 
