@@ -64,8 +64,8 @@ class GroupAdmin(Protocol):
     The rows of an `Answer` have the type in brackets: `Answer[Mapping[str, Listing]]` maps each group id to a
     `Listing`, for example. Whatever could not be read is missing in the rows, and the answer has a fault for it.
 
-    Three classes implement it: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and a test
-    double with scripted answers.
+    Three classes implement this interface: `KafkaGroupAdmin` for a running cluster, `ReplayAdmin` for a recording, and
+    a test double with scripted answers.
     """
 
     async def cluster(self, *, timeout: float = DEFAULT_TIMEOUT) -> ClusterInfo:

@@ -184,8 +184,9 @@ class KafkaGroupAdmin:
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
         """Describe the groups whose state or type an old broker does not list.
 
-        Returns `listings`, in which these groups now have their state and type, and the faults of the groups that could
-        not be described, except groups that no longer exist.
+        Returns:
+            `listings`, completed with the state and type of these groups; and one fault for each group that could not
+            be described. Groups that no longer exist have no fault.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:

@@ -37,7 +37,7 @@ _ALGORITHMS = ("RS256", "ES256")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Where the assertions come from.
+    """Settings for client assertions: either a file with a signed assertion, or the key with which kgtui signs them.
 
     Attributes:
         file: file with an assertion that another program has signed. If it is set, the other attributes are not used.

@@ -65,4 +65,5 @@ def clock_advice(ahead: float) -> str:
     """
     if abs(ahead) <= SKEW:
         return "check the clock of this machine"
-    return f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s; set this clock"
+    differs = f"the clock of this machine differs from that of the token endpoint by {abs(ahead):.0f} s"
+    return f"{differs}; correct the clock of this machine"

@@ -110,7 +110,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
     Properties that have no effect on an admin client are ignored. For each unknown property, the attribute `warnings`
-    of the result contains a sentence. If the argument itself has an attribute `warnings`, these are added.
+    of the result contains a sentence. If `properties` has an attribute `warnings`, its sentences are added.
 
     Raises:
         ConfigError: a value is invalid, or a property is not supported. The message names the property and contains no

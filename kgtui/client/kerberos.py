@@ -165,7 +165,7 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
 
 
 def _ibm(service: str, options: Mapping[str, str]) -> Kerberos:
-    """Read the options of the login module of IBM's Java, whose files are URLs such as `file:///etc/kafka.keytab`."""
+    """Read the options of IBM's login module, in which paths are URLs such as `file:///etc/kafka.keytab`."""
     if options.get("credsType", "initiator").lower() == "acceptor":
         raise ConfigError(f"{_JAAS}: credsType=acceptor is for brokers: remove the option, because kgtui is a client")
     if _true(options, "useDefaultKeytab"):

@@ -42,8 +42,9 @@ class Failure(NamedTuple):
     """An error of GSSAPI.
 
     Attributes:
-        major, minor: its codes. The minor code is the error code of the Kerberos library; 0 if there is none.
-        text: the texts of both codes.
+        major: GSSAPI's status code.
+        minor: error code of the Kerberos library; 0 if there is none.
+        text: the texts that GSSAPI and the Kerberos library have for these codes.
     """
 
     major: int

@@ -115,9 +115,9 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Take over a connection that was made elsewhere to the same address.
+        """Use a connection to the same address that another part of kgtui has opened, instead of opening one.
 
-        If the link has a connection already, close the new one.
+        If the link is connected or connecting already, close the given connection.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -232,7 +232,8 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # ConfigError is possible here, because key and certificate files are read again for each connection.
+            # Files with keys and certificates are read when a connection is opened. If a file is missing or damaged by
+            # then, a ConfigError arrives here.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -169,9 +169,7 @@ class Login:
 
 
 class LoginSession:
-    """The login of one connection.
-
-    If a request is sent shortly before the end of the session or later, the login is repeated.
+    """The login of one connection, which is repeated before a request if the session has ended or is about to end.
 
     Attributes:
         failure: why the login could not be repeated, so that the connection was closed; empty if there was no failure.
@@ -195,7 +193,7 @@ class LoginSession:
         return session
 
     async def ready(self) -> None:
-        """Wait until a request may be sent. This takes time only while the login is being repeated.
+        """Repeat the login if necessary, and return when a request may be sent.
 
         Raises:
             DisconnectedError: the login could not be repeated, and the connection is closed.

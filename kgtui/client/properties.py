@@ -173,7 +173,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequent names among those that `_WITHOUT_EFFECT` matches, for suggestions."""
+"""Frequently used properties that `_WITHOUT_EFFECT` matches. `_advice` suggests them for unknown properties."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -204,7 +204,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return what the user can do about an unknown property, or `""` if no known property has a similar name."""
+    """Return what may be wrong with an unknown property, such as a typo or a missing backslash; `""` if unclear."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"; did you mean {similar[0]}?"

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 ITERATIONS = (4_096, 10_000_000)
-"""Lowest and highest number of iterations that kgtui accepts from a server. The lowest number is that of Kafka.
+"""Lowest and highest number of hash iterations that kgtui accepts from a server. Kafka's minimum is 4096, too.
 
-With few iterations, it would be easy to find out the password from the messages. With too many, the login never ends.
+With few iterations, the password could easily be guessed from the messages. With too many, the login would not end.
 """
 
 

@@ -35,7 +35,7 @@ connect uses it.
 """
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""Security layer and maximum message size in the last message of a login: no layer, so that the size must be 0."""
+"""The first four bytes of the last message of a login: 1 for no security layer, and the maximum message size 0."""
 
 _numbers = itertools.count(1)
 
@@ -141,7 +141,8 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # Errors of this call are more precise than those of the next one, which contacts the KDC.
+            # This call only reads the keytab. Its errors are more precise than those of the next call, which contacts
+            # the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error

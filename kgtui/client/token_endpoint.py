@@ -62,7 +62,7 @@ def request_token(oauth: OAuth) -> Response:
     """Request a token. This function blocks.
 
     Raises:
-        ConnectError: the token endpoint cannot be reached, refuses the client, or returns something else than a token.
+        ConnectError: the token endpoint cannot be reached, refuses the client, or returns something other than a token.
             The message contains no secret.
     """
     where = f"the token endpoint {oauth.url}"

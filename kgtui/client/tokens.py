@@ -98,7 +98,7 @@ class Tokens:
             identity = f" for {self._identity}" if self._identity else ""
             return (
                 f"check that an IAM policy allows kafka-cluster:Connect{identity}, that the credentials are valid in "
-                "the region of the brokers, and the clock of this machine"
+                "the region of the brokers, and that the clock of this machine is right"
             )
         if not self._oauth.url:
             return "the broker requires signed tokens; set sasl.oauthbearer.token.endpoint.url"

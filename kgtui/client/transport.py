@@ -114,7 +114,7 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the response. Cancelling this call does not close the connection.
+        """Send one request, and return the body of the response. Canceling this call does not close the connection.
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
@@ -241,7 +241,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Return the arguments of `create_conn` for TLS, after the login has got what it needs, such as a token."""
+        """Return the arguments of `create_conn` for TLS, after getting the token or ticket that the login needs."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:

@@ -328,7 +328,7 @@ async def test_a_token_for_another_region_does_not_replace_a_newer_one(monkeypat
 
 async def test_a_broker_without_oauthbearer_is_reported_with_what_msk_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_login, "OFFER", {"ErrorCode": 0, "Mechanisms": ["AWS_MSK_IAM"]})
-    with pytest.raises(ConnectError, match=r"but AWS_MSK_IAM: use the port for IAM \(9098\), and"):
+    with pytest.raises(ConnectError, match=r"\(it offers AWS_MSK_IAM\): use the port for IAM \(9098\), and"):
         await Login(from_properties(properties_of())).run(FakeConnection(), Address(BROKER, 9098))
 
 
