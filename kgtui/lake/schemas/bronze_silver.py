@@ -103,7 +103,9 @@ GROUP_EVENTS = table(
         "member_ids", "string", "JSON array of the member ids of a classic group; null in records of other group types"
     ),
     Column("client_id", "string", "client id of a member; null if the record does not describe a member"),
-    Column("host", "string", "address of a member, from the broker; null if the record does not describe a member"),
+    Column(
+        "host", "string", "address of a member as reported by the broker; null if the record does not describe a member"
+    ),
     Column(
         "instance_id",
         "string",

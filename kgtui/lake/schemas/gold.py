@@ -189,7 +189,9 @@ HEALTH = table(
         "a worse status that the available data neither prove nor exclude; null if there is no such status",
     ),
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
-    Column("max_lag_partition", "int", "partition with the largest lag; null in rows about a partition"),
+    Column(
+        "max_lag_partition", "int", "partition of `max_lag_topic` with the largest lag; null in rows about a partition"
+    ),
     Column(
         "basis",
         "string",
@@ -201,7 +203,7 @@ HEALTH = table(
 CHURN = table(
     "gold",
     "churn",
-    "number and cost of the rebalances of a group in an hour; hours without changes have no rows",
+    "rebalances of a group in one hour: their number, duration and effects; hours without changes have no row",
     ("group", "hour"),
     _DAY,
     _GROUP,

@@ -152,7 +152,7 @@ PARTITIONS = _table(
 
 FAULTS = _table(
     "faults",
-    "one fault, the reason why a poll could not read something",
+    "one fault: what a poll could not read, and why",
     ("group", "scope", "broker", "name"),
     Column(
         "scope",
