@@ -45,8 +45,8 @@ class ErrorCode:
 
 
 # The client's reaction → the error codes that cause it. Every other error code causes FINAL. Apart from NONE (0) and
-# REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a RetriableException. Some of
-# the codes are never returned by an API that kgtui uses.
+# REBOOTSTRAP_REQUIRED (129), these are all codes whose exception in Kafka's Java client is a RetriableException. Some
+# of the codes are never returned by an API that kgtui uses.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),

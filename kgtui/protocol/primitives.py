@@ -1,7 +1,7 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
 The generated codecs and the hand-written decoders call these functions. Kafka's protocol guide defines the types.
-In the functions, `message` and `field` are names for error messages.
+The arguments `message` and `field` of these functions are the names that an error message mentions.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, it starts `backlog` records behind the log end, and then reads only the fraction `fraction` of
-    the new records.
+    In each partition, it starts `backlog` records behind the log end, and then reads only a part of the new records.
+    For example, it reads four of five new records if `fraction` is 0.8.
     """
 
     backlog: int = 20_000
@@ -98,7 +98,7 @@ class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="stuck"):
     """The group has committed once, at the start of the cluster, and never commits again.
 
-    In each partition, the committed offset is `behind` records below the log end at the start of the cluster.
+    In each partition, the committed offset is `behind` records below the log end offset of that time.
     """
 
     behind: int = 5_000
@@ -111,7 +111,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
     """The group has committed once, before the cluster started, and never commits again.
 
-    In each partition, the committed offset is `gap` records below the log start at the start of the cluster, because
+    When the cluster starts, the committed offset of each partition is `gap` records below the log start offset, because
     retention has deleted records that the group had not read.
     """
 

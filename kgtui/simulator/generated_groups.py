@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups; `GENERATED_KINDS` has the names of the first four."""
+"""States of generated groups. `GENERATED_KINDS` has Kafka's names of the first four states for each kind of group."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (

@@ -116,7 +116,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def encode(
     record_type: RecordType, key: Mapping[str, Any], value: Mapping[str, Any] | None, *, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Encode a record; return the bytes of its key and of its value, or None instead of the value for a tombstone.
+    """Encode a record; return `(key, value)` as bytes. The returned value of a tombstone is None.
 
     `version` is the version of the value; the default is the newest version. Raises EncodeError if this version does
     not have all fields of `value`.

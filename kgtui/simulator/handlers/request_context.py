@@ -1,4 +1,4 @@
-"""A decoded request, together with the broker and the cluster that received the request."""
+"""A decoded request, together with the broker that received it and the state of the cluster."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """One topic in the key `reads` of a group. `ConsumedTopic` documents the keys."""
+    """One table in the list `reads` of a group: a topic that the group reads. `ConsumedTopic` documents the keys."""
 
     topic: str
     commits: AnyPattern = STEADY
