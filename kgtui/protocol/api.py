@@ -70,7 +70,7 @@ class Message:
         dropped if its value is the default, or if the schema marks the field as ignorable.
 
         Raises EncodeError if a key is not a field of the message in any version, if a value has the wrong type, or if
-        this version does not have a field whose value must not be dropped.
+        `value` has a field that this version does not have and that must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:

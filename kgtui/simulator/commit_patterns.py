@@ -104,7 +104,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
     behind: int = 5_000
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the same offsets at any time."""
+        """Return the offsets of the only commit, whatever `t` is."""
         return [max(0, end - self.behind) for end in topic.log_ends(0.0)]
 
 
@@ -118,7 +118,7 @@ class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     gap: int = 7_000
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int]:
-        """Return the same offsets at any time, all below the log start."""
+        """Return the offsets of the only commit, whatever `t` is. They are below the log start offsets."""
         return [max(0, start - self.gap) for start in topic.log_starts(0.0)]
 
 

@@ -94,7 +94,7 @@ class Topic:
         return self.ends_at_flow(self.flow(t))
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions at time `t`, after the last run of retention."""
+        """Return the log start offsets of all partitions at time `t`. They change only when retention runs."""
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def time_of(self, partition: int, offset: int, t: float) -> float:

@@ -69,7 +69,7 @@ class GroupOptions(TypedDict, total=False):
 
 
 class Group(ABC):
-    """A group that stores no state. Its state, members and commits at a time are computed from the time.
+    """A group whose state, members and commits at the time `t` are computed from `t`, and not stored.
 
     In all methods, `t` is a time in seconds since the start of the cluster. A slot is a numbered place for a member in
     the group, together with the member that has the place at that time; see `Slot`.
@@ -185,7 +185,10 @@ class Group(ABC):
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member, a slash and an IPv4 address. Two members run on each host."""
+        """Return the host of a member in Kafka's format, which is a slash and an IPv4 address.
+
+        Two members run on each host.
+        """
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:

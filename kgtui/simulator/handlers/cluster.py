@@ -123,7 +123,7 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the error row for one topic of an invalid Metadata request: before version 12, topic ids are invalid."""
+    """Return the error row for one topic of a Metadata request with topic ids, which are invalid before version 12."""
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
 

@@ -70,7 +70,7 @@ BROKER_DEFAULTS = (
 
 
 def describe_configs(request: RequestContext) -> dict[str, Any]:
-    """Return one result per resource, in the order of the request."""
+    """Return the configs or the error of each requested resource, in the order of the request."""
     return {
         "ThrottleTimeMs": request.throttle_ms,
         "Results": [_result(request, row) for row in request.fields["Resources"]],
