@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--interval", metavar="TIME", help=f"time between two reads of a group ({policy.CHECK_INTERVAL:g}s)"
     )
     parser.add_argument(
-        "--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 if a verdict is this or worse (error)"
+        "--fail-on", choices=tuple(FAIL_ON), default="error", help="exit with 1 at this verdict or a worse one (error)"
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, *check_results.WRITERS)
@@ -349,7 +349,7 @@ def undecided_lines(selected: Iterable[GroupHealth], seconds: float) -> list[str
     for health in selected:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                continue  # the fault that `mark_hidden` adds already says that the offsets may be hidden
+                continue  # the faults of the group already say that its offsets may be hidden
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []
     for undecided in by_reason.values():

@@ -116,7 +116,7 @@ class _Watch:
     ) -> None:
         """Add the result of one read of a group to the history of the group.
 
-        If the group no longer exists, no result is added, and the history is marked: the group was deleted.
+        If the group no longer exists, no result is added, and the history then says that it was deleted.
 
         Args:
             at: time of the read, in seconds since the epoch.

@@ -211,7 +211,6 @@ def _local_time(seconds: float) -> str:
 
 
 def _cell(value: Value) -> str:
-    """Format one value of a table row that a finding is based on."""
     if value is None:
         return marks.NONE
     if isinstance(value, datetime):

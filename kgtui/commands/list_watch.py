@@ -47,8 +47,8 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selected groups; and for each group with values of an earlier read, the time of that read, in seconds
-            since the epoch.
+            A pair. The first value is the selected groups. The second value is a mapping, group id → time of an earlier
+            read in seconds since the epoch, for each group whose values are from that read.
 
         Raises:
             UnreachableError: no broker responds, and there was no earlier read.

@@ -58,8 +58,8 @@ class CommandParser(argparse.ArgumentParser):
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
         # Arguments without a `type` (names of clusters, files and folders) must not be empty. An empty name may come
-        # from an unset variable in a script, and kgtui would use the default, such as another cluster. Filters may be
-        # empty, so they are added with `type=str`.
+        # from an unset variable in a script, and kgtui would then use the default, which may be the wrong cluster.
+        # Filters may be empty, so they are added with `type=str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:

@@ -66,7 +66,7 @@ def add_selection_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the group with exactly this id; may be repeated",
     )
-    parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 if no group matches")
+    parser.add_argument("--allow-empty", action="store_true", help="exit with code 0 even if no group matches")
     parser.add_argument("--filter", type=str, metavar="EXPR", default=argparse.SUPPRESS, help="same as EXPR")
 
 
@@ -147,7 +147,7 @@ def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the text and its parts between punctuation, in lower case, without parts of less than four characters."""
+    """Return the text and its parts between punctuation, in lower case, without parts of fewer than four characters."""
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 

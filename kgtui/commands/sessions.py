@@ -139,7 +139,7 @@ class SessionOpener:
         )
 
     def _clusters(self) -> tuple[ClusterChoice, ...]:
-        """Return the configured clusters and the clusters opened by address, or `()` if no cluster is configured."""
+        """Return the configured clusters and those that the user opened by address; `()` if none is configured."""
         from kgtui.tui.session import ClusterChoice
 
         configured = self._settings.clusters

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 START_TIME = 2.0
 """Time after the start during which garbage collection is disabled, in seconds."""
 THREAD_SWITCH_INTERVAL = 0.0005
-"""Thread switch interval of Python, in seconds. It is short, so that Textual's thread for keys does not wait long."""
+"""Thread switch interval of Python, in seconds. If it is short, the thread in which Textual reads keys runs sooner."""
 
 
 def run(args: argparse.Namespace) -> int:

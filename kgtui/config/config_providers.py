@@ -32,12 +32,12 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 
 
 def declares_providers(properties: Mapping[str, str]) -> bool:
-    """Return whether the properties declare config providers. If so, only references to these are replaced."""
+    """Return whether the properties declare config providers. If so, only references to those are replaced."""
     return bool(properties.get(PROVIDERS, "").strip())
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with the values to which references point, and without `config.providers` and its settings.
+    """Return the properties with the values of references filled in, and without `config.providers` and its settings.
 
     Args:
         properties: the properties with references.

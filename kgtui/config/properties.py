@@ -72,7 +72,7 @@ _ELSEWHERE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Usual names of config providers. Other names are not shown, because they may be a part of a password."""
+"""Usual names of config providers. Warnings show only these names: `${X:Y}` may also be a part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:

@@ -206,7 +206,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return an output field of a group, whose value the function `value` takes from the health of the group."""
+    """Return an output field of a group. The function `value` returns its value, given the health of the group."""
     return Field(name, title, kind, _WATCHED, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

@@ -30,7 +30,7 @@ def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, fault
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Encode the partitions of groups as CSV, one line for each partition with an offset or an owner."""
+    """Encode partitions of groups as CSV, one line for each partition that has an offset or belongs to a member."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups

@@ -327,7 +327,8 @@ def _assignment_section(found: dict[str, Any] | None) -> str:
     for one in found["blockers"]:
         epochs = one["epochs_behind"]
         why = "the static member has left temporarily" if epochs is None else f"{epochs} epochs behind"
-        lines.append(f"waiting for {code(one['member_id'])}: partitions or tasks to revoke: {one['gives_up']}, {why}")
+        member, items = code(one["member_id"]), one["gives_up"]
+        lines.append(f"waiting for {member}, which must revoke {items} of its partitions or tasks; {why}")
     if found["idle"]:
         lines.append(f"idle members: {', '.join(code(member) for member in found['idle'][:20])}")
     rows = [
