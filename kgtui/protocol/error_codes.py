@@ -81,7 +81,7 @@ _ADVICE = {
     65: "grant the operation on the delegation token to this user",
     68: "stop all members of the group first; a static member stays until its session times out",
     69: "the group was deleted, or the request is for groups of another type",
-    72: "the leader has no listener with the name of the listener that kgtui uses; check listeners and "
+    72: "the partition's leader does not have the listener through which kgtui connects; check listeners and "
     "advertised.listeners on all brokers",
     78: "the new leader is still catching up; try again in a moment",
     86: "a member is subscribed to the topic; stop that member or change its subscription first",
