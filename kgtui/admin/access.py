@@ -46,7 +46,7 @@ async def read_access(pool: Pool, deadline: Deadline) -> Access:
 
 async def _read(pool: Pool, topic: str, deadline: Deadline, node: int) -> Access:
     found, rows = await read_operations(pool, node, deadline, topics=(topic,), lane=pool.live_lane(node))
-    # Any other error code does not prove that the user may describe the topic.
+    # Only UNKNOWN_TOPIC_OR_PARTITION proves that the user may describe a topic with any name.
     return Access(found, [row["ErrorCode"] for row in rows] == [UNKNOWN_TOPIC_OR_PARTITION])
 
 

@@ -32,7 +32,7 @@ RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes
 OFFSETS_MINUTES = "offsets.retention.minutes"
 
 TOPICS_PER_REQUEST = 500
-"""Maximum number of topics in one request."""
+"""Maximum number of topics in one DescribeConfigs request."""
 
 DOCUMENTED_FROM = 3
 """First version of DescribeConfigs whose response contains the type and the documentation of each config."""
@@ -48,7 +48,7 @@ _SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Kafka's `DescribeConfigsResponse.ConfigSource` by number."""
+"""Number in a DescribeConfigs response → name of the config source (Kafka's enum `ConfigSource`)."""
 
 _TYPES = {
     1: "BOOLEAN",
@@ -61,7 +61,7 @@ _TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
-"""Kafka's `DescribeConfigsResponse.ConfigType` by number."""
+"""Number in a DescribeConfigs response → name of the config's data type (Kafka's enum `ConfigType`)."""
 
 
 async def group_configs(

@@ -97,8 +97,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # What a Connect worker runs is computed from the assignment that it reported when it joined (`had`), because a
-    # cooperative assignment (KIP-415) contains only the changes to that assignment.
+    # With cooperative rebalancing (KIP-415), the leader sends a worker only the changes to its assignment. The changes
+    # are therefore applied to `had`, the assignment that the worker reported when it joined.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)

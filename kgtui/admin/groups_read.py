@@ -121,8 +121,8 @@ class GroupsRead:
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log bounds are read.
 
-        They are every partition in which a group has an offset, every partition that a described member owns, and the
-        partitions of `permission_checks`.
+        These are the partitions in which a group has an offset, the partitions that a member in a description owns, and
+        the partitions of `permission_checks`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
@@ -144,7 +144,7 @@ class GroupsRead:
         return owned
 
     def _without_offsets(self, group: str) -> Collection[str]:
-        """Return the topics that described members subscribe to or own, and in which the group has no offset."""
+        """Return the topics that the members in the group's description read but in which the group has no offset."""
         description = self.descriptions.get(group)
         committed = None if description is None else self.committed.get(group)
         if description is None or committed is None:

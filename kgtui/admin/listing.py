@@ -98,7 +98,7 @@ class Lister:
     """Lists the groups of one broker.
 
     Args:
-        pool: connections to the cluster. Every list also fills the coordinator cache of the pool.
+        pool: connections to the cluster. Every list of groups also fills the coordinator cache of the pool.
     """
 
     def __init__(self, pool: Pool) -> None:

@@ -252,7 +252,8 @@ async def _read_logs(
 ) -> None:
     """Read log bounds, and add them to `read`.
 
-    An error of the class `harmless` becomes a fault, because offsets are useful even without log bounds.
+    An error of the class `harmless` is added as a fault and not raised, because offsets are useful even without log
+    bounds.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)

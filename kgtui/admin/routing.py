@@ -85,10 +85,10 @@ def not_supported(what: str, *, broker: int | None = None, group: str | None = N
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.05
-"""Pause before the first repetition of a request, in seconds. The pause doubles with every repetition, with jitter."""
+"""Pause before a request is sent a second time, in seconds. The pause doubles with every repetition, with jitter."""
 
 LONGEST_PAUSE = 1.0
-"""Longest pause before a repetition, in seconds."""
+"""Longest pause before a request is repeated, in seconds."""
 
 EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Errors that one request to one broker may raise."""

@@ -1,8 +1,8 @@
 """Create the signed assertions with which a client identifies itself at a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token that the client signs with its private key. Kafka's clients send it as the grant
-(KIP-1139, `JwtBearerJwtRetriever`), or instead of the client secret (KIP-1258). Signing needs the package
-`cryptography` (extra `security`). The properties and their defaults are those of Kafka 4.3.
+An assertion is a JSON Web Token that the client signs with its private key. Kafka's clients send it as the OAuth grant
+(grant type `jwt-bearer`, KIP-1139, `JwtBearerJwtRetriever`), or instead of the client secret (KIP-1258). Signing needs
+the package `cryptography` (extra `security`). The properties and their defaults are those of Kafka 4.3.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _shortened(value: object) -> str:
 
 
 def clock_advice(ahead: float) -> str:
-    """Return what to do about the clock of this machine.
+    """Return the advice to check the clock of this machine, or to correct it if it is known to be wrong.
 
     Args:
         ahead: the time on the clock of the token endpoint minus the time on this machine's clock, in seconds; 0 if the

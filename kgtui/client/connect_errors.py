@@ -290,7 +290,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
 async def _answer_to_api_versions(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
     """Send an ApiVersions request in plain text and return the first bytes of the response.
 
-    Return no bytes if the server closes the connection.
+    Return `b""` if the server closes the connection without a response.
     """
     message = encode_request_header(API_VERSIONS, 0, _CORRELATION_ID, "kgtui")
     answer = b""

@@ -209,7 +209,7 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Stop repeating the login. The caller closes the connection."""
+        """Cancel a repetition of the login that is running. The caller closes the connection."""
         if self._task is not None:
             self._task.cancel()
 

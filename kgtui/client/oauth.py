@@ -45,7 +45,8 @@ class OAuth:
         url: the token endpoint, or the file with the token as a `file:` URL; empty for tokens without a signature.
         client_id, client_secret: credentials for the token endpoint.
         assertion: where the assertions for the token endpoint come from; None if the secret is sent.
-        jwt_bearer: whether the assertion is the grant (KIP-1139). Otherwise it replaces the client secret (KIP-1258).
+        jwt_bearer: whether the assertion is sent as the grant (grant type `jwt-bearer`, KIP-1139). Otherwise, it is
+            sent instead of the client secret (KIP-1258).
         scope: requested scope; empty if none is requested.
         urlencode: whether id and secret are URL-encoded before they are put into the request header.
         timeout: time limit for connecting to the token endpoint and for each read, in seconds.
@@ -129,7 +130,7 @@ def _has_valid_port(parts: SplitResult) -> bool:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` if a signed assertion is the authorization grant (KIP-1139)."""
+    """Return the arguments for `OAuth` if a signed assertion is the grant (grant type `jwt-bearer`, KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 

@@ -14,9 +14,9 @@ class Lane(Enum):
     """
 
     BULK = "bulk"
-    """For requests that may be large, such as polls of all groups."""
+    """Lane for requests that may be large, such as polls of all groups."""
     UI = "ui"
-    """For small requests that a user may be waiting for."""
+    """Lane for small requests that a user may be waiting for."""
 
 
 @dataclass(frozen=True, slots=True)

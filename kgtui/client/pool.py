@@ -348,7 +348,7 @@ class Pool:
 
     async def _open_transport(self) -> Transport:
         if self._transport is None:
-            # `_load_transport` imports aiokafka, which takes long. It therefore runs in a thread, and only when the
+            # `_load_transport` imports aiokafka, which is slow. It therefore runs in a thread, and only when the
             # first connection is needed.
             make = await asyncio.to_thread(_load_transport)
             if self._transport is None:

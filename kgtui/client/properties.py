@@ -204,7 +204,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
 
 
 def _advice(key: str, known: Collection[str]) -> str:
-    """Return what may be wrong with an unknown property, such as a typo or a missing backslash; `""` if unclear."""
+    """Return what may be wrong with an unknown property, such as a typo or a missing backslash; `""` if neither."""
     similar = get_close_matches(key, known, n=1, cutoff=0.85)
     if similar:
         return f"; did you mean {similar[0]}?"

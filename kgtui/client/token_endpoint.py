@@ -1,7 +1,7 @@
 """Request a token from a token endpoint (OAuth 2.0).
 
-The client sends its id and secret (RFC 6749, section 4.4), or a signed assertion instead of the secret (RFC 7523,
-section 2.2), or an assertion as the grant (RFC 7523, section 2.1).
+The client sends its id and secret (RFC 6749, section 4.4), a signed assertion instead of the secret (RFC 7523, section
+2.2), or a signed assertion as the grant of the type `jwt-bearer` (RFC 7523, section 2.1).
 """
 
 from __future__ import annotations
