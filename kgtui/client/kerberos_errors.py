@@ -107,7 +107,7 @@ def explain_refusal(address: Address, principal: str, server: str) -> str:
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
         f"of {server}, that the clocks agree, and that sasl.kerberos.principal.to.local.rules of the broker match the "
-        "principal; the log of the broker says which"
+        "principal; the log of the broker says which of these is wrong"
     )
 
 
@@ -154,10 +154,10 @@ def _unknown_server(failure: Failure, server: str) -> str:
     # If the KDC does not know the broker, the Kerberos library guesses the broker's realm from its domain name, and
     # asks the KDC for a ticket to that realm. The error then names the realm.
     realm = _OTHER_REALM.search(failure.text)
-    no_trust = f", and has no trust to the realm {realm[1]}" if realm else ""
+    no_trust = f", and has no trust relationship with the realm {realm[1]}" if realm else ""
     or_realm = f", or [domain_realm] in {_CONFIG}" if realm else ""
     return (
-        f"the KDC does not know the principal {server}{no_trust}; its first part is sasl.kerberos.service.name, and "
-        "its second part is the host name in bootstrap.servers or in the advertised.listeners of the broker; correct "
-        f"the one that is wrong{or_realm}"
+        f"the KDC does not know the principal {server}{no_trust}; the first part of the principal is "
+        "sasl.kerberos.service.name, and the second part is the host name in bootstrap.servers or in the "
+        f"advertised.listeners of the broker; correct the property that is wrong{or_realm}"
     )

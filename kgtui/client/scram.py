@@ -67,7 +67,7 @@ def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str
         raise _damaged("its nonce does not belong to this login", address)
     low, high = ITERATIONS
     if not low <= found[2] <= high:
-        raise _damaged(f"it asks for {found[2]:,} iterations, and kgtui accepts {low:,} to {high:,}", address)
+        raise _damaged(f"it asks for {found[2]:,} iterations; kgtui accepts {low:,} to {high:,}", address)
     return found
 
 

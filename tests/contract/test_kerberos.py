@@ -193,15 +193,14 @@ async def test_an_old_key_in_the_keytab_is_reported(kdc: Kdc) -> None:
 
 async def test_a_broker_that_the_kdc_does_not_know_is_reported(kdc: Kdc) -> None:
     reason = await failure(keytab_of(kdc, "ada"), "broker-1")
-    assert "the KDC does not know the principal kafka/broker-1; its first part is sasl.kerberos.service.name" in reason
+    assert "the KDC does not know the principal kafka/broker-1; the first part of the principal is " in reason
     assert f"Server kafka/broker-1@{REALM} not found in Kerberos database" in reason
     options = keytab_of(kdc, "ada") | {"sasl.kerberos.service.name": "kaffka"}
     assert f"does not know the principal kaffka/{kdc.broker.partition('/')[2]};" in await failure(options)
     reason = await failure(keytab_of(kdc, "ada"), "broker-1.example.com")
-    assert (
-        "does not know the principal kafka/broker-1.example.com, and has no trust to the realm EXAMPLE.COM;" in reason
-    )
-    assert "correct the one that is wrong, or [domain_realm] in krb5.conf" in reason
+    unknown = "does not know the principal kafka/broker-1.example.com"
+    assert f"{unknown}, and has no trust relationship with the realm EXAMPLE.COM;" in reason
+    assert "correct the property that is wrong, or [domain_realm] in krb5.conf" in reason
 
 
 async def test_a_realm_without_a_kdc_is_reported(kdc: Kdc) -> None:

@@ -61,7 +61,7 @@ async def test_scram_login_fails_if_the_server_does_not_prove_the_password(answe
     [
         (CHALLENGE.replace(b"r=rOpr", b"r=xOpr"), "its nonce does not belong to this login"),
         (b"r=rOprNGfwEbeRWgbNEkqO,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "its nonce does not belong to this login"),
-        (CHALLENGE.replace(b"4096", b"1"), "it asks for 1 iterations, and kgtui accepts 4,096 to 10,000,000"),
+        (CHALLENGE.replace(b"4096", b"1"), "it asks for 1 iterations; kgtui accepts 4,096 to 10,000,000"),
         (CHALLENGE.replace(b"4096", b"999999999"), "it asks for 999,999,999 iterations"),
         (CHALLENGE.replace(b"4096", b"many"), "its first message is not valid"),
         (CHALLENGE.replace(b"s=W", b"s=*"), "its first message is not valid"),
