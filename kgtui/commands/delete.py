@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "or no group matches."
     )
     add_selection_options(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests; send nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan and the requests, but delete nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation; needs --expect")
     parser.add_argument("--expect", type=int, metavar="N", help="delete only if exactly N groups match")
     parser.add_argument(

@@ -65,8 +65,8 @@ def epilog() -> str:
     return (
         "The topic __consumer_offsets is read only if a cluster is named with --bootstrap-server or --cluster. The\n"
         "user needs Read and Describe on this topic. If a run is killed, the next run continues where it stopped, and\n"
-        "no record is lost or counted twice. The pipeline needs the extra spark, and without --remote also Java 17 or\n"
-        "newer."
+        "no record is lost or counted twice. The pipeline needs the Python packages of\n"
+        "kgtui[spark], and without --remote also Java 17 or newer."
     )
 
 

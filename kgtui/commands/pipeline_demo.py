@@ -108,7 +108,7 @@ def _new_folder(given: str | None) -> str:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
     path = Path(given).expanduser()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UsageError(f"{path} is not empty, but the demo creates a new lake; name a folder that does not exist")
+        raise UsageError(f"{path} is not an empty folder; name an empty or new folder for the lake of the demo")
     return str(path)
 
 
