@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LAST_WITH_OPERATIONS = 10
 """Last version of the Metadata RPC that reports the authorized operations on the cluster.
 
-KIP-430 added them, and KIP-700 removed them.
+KIP-430 added these operations to the response, and KIP-700 removed them again.
 """
 
 _FIRST_WITH_OPERATIONS = 8

@@ -40,7 +40,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes after which the RPC of the next group type is tried."""
 
 ROWS_PER_SLICE = 100
-"""After decoding this number of groups and members, which takes a few milliseconds, other tasks may run."""
+"""Number of groups and members that are decoded, in a few milliseconds, before other tasks get a chance to run."""
 
 _APIS_BY_NAME = {api.name: api for api in APIS.values()}
 RPCS: dict[str, Api] = {entry.name: _APIS_BY_NAME[entry.describe_rpc] for entry in RANKED_TYPES}

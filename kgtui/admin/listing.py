@@ -36,7 +36,7 @@ _ROWS_PER_CHUNK = 10
 """Number of successive rows of a list that form a chunk. A chunk is stored and compared as one piece."""
 
 _CHUNKS_PER_SLICE = 500
-"""After this number of chunks has been compared or split, other tasks may run."""
+"""Number of chunks that are compared or split before other tasks get a chance to run."""
 
 _MISSES_TO_STOP = 16
 """If this many successive chunks are missing in a new list, the broker has probably changed the order of its groups.

@@ -91,7 +91,7 @@ LONGEST_PAUSE = 1.0
 """Longest pause before a request is repeated, in seconds."""
 
 EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
-"""Errors that one request to one broker may raise."""
+"""Types of the errors that a request to a broker may raise."""
 
 RECONNECTS = 2
 """Maximum number of times that the request for a group is repeated after lost connections to the coordinator."""

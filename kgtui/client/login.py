@@ -261,7 +261,7 @@ async def _ask(raw: Any, api: Api, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _status(message: str) -> str:
-    """Return the status of a refused token in parentheses, if the broker sent one, such as `invalid_token`."""
+    """Return the status in a refusal of a token, as in ` (invalid_token)`; `""` if the broker sent none."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError):

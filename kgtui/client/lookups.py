@@ -33,7 +33,7 @@ BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""Coordinator and error code that are used for a group that is missing in the response."""
+"""`(node id of the coordinator, error code)` for a group that is missing in a FindCoordinator response."""
 
 FIRST_LOOKUP_PAUSE = 0.25
 """Pause between the first two lookups of new leaders after a broker stopped responding, in seconds."""

@@ -132,7 +132,7 @@ class Tls:
                 context.load_cert_chain(path)
         elif self.key_file:
             place = f"ssl.keystore.location={self.key_file}"
-            expected = "a PEM file with the private key and its certificates, and ssl.key.password if it is encrypted"
+            expected = "a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
             with _naming(place, expected):
                 text = Path(self.key_file).read_text("latin-1")
             with self._naming_key(place, expected, text):

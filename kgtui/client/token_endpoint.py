@@ -164,7 +164,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth) -> str:
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the error code of OAuth in the response, such as `invalid_client`, with a comma before it."""
+    """Return the OAuth error code in an error response, as in `, invalid_client`; `""` if there is none."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, OSError, HTTPException):

@@ -93,7 +93,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# aiokafka's `create_conn` creates an object of the class with this name. With this assignment, that class is
+# aiokafka's `create_conn` looks up the class `AIOKafkaProtocol` by name. Because of this assignment, it finds
 # `LimitedProtocol`, which limits the size of responses.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
