@@ -18,7 +18,7 @@ class DeletionStatus(StrEnum):
     """How the deletion of one group ended."""
 
     DELETED = "deleted"
-    """This request deleted the group."""
+    """A request of kgtui deleted the group."""
 
     REFUSED = "refused"
     """kgtui or the broker refused the deletion, and the group is unchanged."""

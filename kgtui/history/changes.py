@@ -199,7 +199,7 @@ class ChangeTracker:
 
 
 def _nulls(table: Table) -> RowValues:
-    """Return the values of all columns after `gone`, for a row whose `gone` is true."""
+    """Return the values of all columns after `gone` for a row that records a deletion. All of them are None."""
     return (None,) * (len(table.names) - table.names.index("gone") - 1)
 
 

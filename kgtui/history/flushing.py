@@ -139,13 +139,13 @@ class Flusher:
     def write_if_due(self) -> None:
         """Start a flush if the oldest waiting poll would otherwise wait longer than `RecorderOptions.flush`.
 
-        The next chance to start a flush is after the next poll.
+        Call this after each poll. A flush that does not start now can start only after the next poll.
         """
         due = self._oldest is not None and (
             self._elapsed() - self._oldest + self._options.interval >= self._options.flush
         )
         if due and (self._flushing is None or self._flushing.done()):
-            self._flushing = asyncio.create_task(self._flush(), name="write polls into the lake")
+            self._flushing = asyncio.create_task(self._flush(), name="write polls to the lake")
 
     async def end(self) -> None:
         """Write all waiting rows, and release the lock."""
@@ -200,7 +200,7 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Tell the user why nothing is recorded at the moment. If there was an error before, only `status` changes."""
+        """Store in `status` why nothing is recorded at the moment, and tell the user if this is a new problem."""
         if not self.status.error:
             self._notify(message)
         self.status = replace(self.status, error=message)

@@ -217,9 +217,10 @@ INT64_RANGE = 2**64
 """Number of different 64-bit integers. Arrow's sums of lags may overflow, but are correct modulo this number."""
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` whose sum from the latest keyframe to a poll is the value at that poll.
+"""Attributes of `PollChange` that say how a value of the group changed, such as its lag.
 
-The first poll that is added is the keyframe, which records the complete state."""
+At a keyframe, they have the complete value instead of a change. The value at any other poll is therefore the sum of
+the attribute over the latest keyframe and all polls up to that poll."""
 
 
 class PollChange(NamedTuple):
@@ -247,10 +248,12 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return the time of a poll in milliseconds → the changes at this poll.
+    """Return the time of a poll in milliseconds → the changes at this poll, for each poll that has rows.
 
-    The result has all recorded polls with rows in `rows`, which are rows of one group from table `partitions`. They are
-    summed with Arrow, because it adds up a million rows within milliseconds.
+    The rows are summed with Arrow, because it adds up a million rows within milliseconds.
+
+    Args:
+        rows: rows of one group in table `partitions`. Rows of polls that are not in `recorded_polls` are ignored.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -68,8 +68,8 @@ class Recorder:
         elapsed: returns seconds of a monotonic clock.
         wait: replaces the sleep between two polls; its argument is the time in seconds. A caller that also replaces
             `now` and `elapsed` can record a simulation faster than in real time.
-        alone: whether no terminal UI runs on this event loop. The garbage collector is then paused during each poll.
-            This takes less time in total, but the collection after the poll blocks the event loop.
+        alone: True if no terminal UI runs on this event loop. The garbage collector is then paused during each poll,
+            which saves time in total, although the collection after the poll blocks the event loop.
     """
 
     def __init__(

@@ -211,14 +211,14 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The state of the group can also change between the last poll of one day and the first poll of the next day.
-        # `adjacent` is the state of the day of the previous iteration that is nearest to the day of this iteration: its
-        # last state if the search goes forward, and its first state if the search goes backward.
+        # To find this, `adjacent` keeps a state of the day that was searched before: its last state if the search goes
+        # forward, and its first state if the search goes backward.
         adjacent: GroupState | None = None
-        first_poll = 0  # when searching backward: time of the first poll of the previous iteration's day
+        first_poll = 0  # only used in a backward search: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The first poll after the midnight between the days of this iteration and of the previous one
+            # time of the first poll after the midnight between this day and the day that was searched before
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:

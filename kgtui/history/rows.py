@@ -161,7 +161,7 @@ def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | N
 
 
 def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
-    """Convert the log bounds and owner of a partition without a committed offset to a row of table `partitions`."""
+    """Return a row of table `partitions` for a partition that a member owns, but for which the group has no offset."""
     return (
         OWNED, None, None, None, None, None, None, None, bounds.log_start, bounds.log_end, bounds.error, owner
     )  # fmt: skip

@@ -228,7 +228,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # The summary may contain the lag of an earlier read, which must not become a sample at this time.
+                # If this read had no lag, the summary has the lag of an earlier read. The time series must not get that
+                # lag with the time of this read.
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)

@@ -62,8 +62,8 @@ class GcTuning:
     def paused(self) -> Iterator[None]:
         """Context manager in which automatic garbage collections are disabled.
 
-        Contexts may overlap. When the last one ends, automatic collections are enabled again, unless they were disabled
-        before the first one began, or stay disabled because the cluster has many groups.
+        Contexts may overlap. The end of the last one enables automatic collections again if they were enabled before
+        the first one. After `freeze_once` has frozen objects, automatic collections stay disabled.
         """
         self._pauses += 1
         self._disable()

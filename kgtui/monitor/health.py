@@ -56,7 +56,10 @@ _CPU_OF_ALL, _CPU_OF_SELECTED = 0.0015, 0.05
 """Maximum fraction of the time of one CPU for computing verdicts: of all groups together, and of the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum CPU time for verdicts, in seconds, that can be saved for later, and that can be used in advance."""
+"""Limit on the credit of CPU time for verdicts, in seconds. The credit may also be negative, by at most this time.
+
+The credit grows by `_CPU_OF_ALL` seconds per second, and each verdict reduces it by the CPU time that it took. Verdicts
+on groups that are not selected are only computed while the credit is positive."""
 
 _RETENTION_TOPICS = 20_000
 """Maximum number of topics whose retention time is cached."""

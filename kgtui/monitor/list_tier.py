@@ -64,7 +64,11 @@ class PendingRemovals:
             self._settle()
 
     def broker_joined(self, node: int) -> None:
-        """Wait for the list of a broker that is new or has come back, because it may coordinate missing groups."""
+        """Update the pending removals after a broker has joined the cluster or has come back.
+
+        All removals then also wait for its list, because it may coordinate the missing groups. If groups were to be
+        removed because this broker had left the cluster, they are kept.
+        """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
             one.unlisted.add(node)
@@ -110,7 +114,7 @@ class PendingRemovals:
             self._store.drop(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Return whether to remove the groups now, because no list is left for which the removal has to wait."""
+        """Return whether to remove the groups now, because the removal need not wait for any more lists."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted
         return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE

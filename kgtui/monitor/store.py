@@ -34,9 +34,9 @@ _LIVE = ("summaries", "state_since")
 """Attributes that all snapshots share with the store, because copying 100,000 entries per snapshot takes long."""
 
 _SORT_BELOW = 8
-"""Minimum length of a sorted list, divided by the number of changes, at which a change is made by bisection.
+"""A sorted list is changed by bisection if it has at least this number of entries per change.
 
-With more changes, it is faster to sort the list again.
+If there are more changes, it is faster to sort the list again.
 """
 
 
