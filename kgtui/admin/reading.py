@@ -75,13 +75,13 @@ async def read_groups(
         deadline: this function uses one step of the deadline for descriptions, offsets and configs, and one for log
             bounds if any are read.
         describe: ids of the groups to describe.
-        offsets: group id → newest listing, for the groups whose offsets are read. Groups without offsets
-            (`Listing.has_offsets`) are skipped.
+        offsets: group id → newest listing, for the groups whose offsets are read. Groups whose `Listing.has_offsets` is
+            False are skipped unless `every_offset` is set.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: whether to read the offsets even of groups for which `has_offsets` is False.
-        separately: whether a failed call for descriptions, offsets or configs becomes a fault of each of its groups, so
-            that the results of the other calls are kept. By default, the error of the failed call is raised.
+        every_offset: whether to read the offsets of all groups in `offsets`.
+        separately: whether the error of a failed call for descriptions, offsets or configs is added as a fault for each
+            group in the call, so that the results of the other calls are kept. By default, the error is raised.
         log_timeout: time limit for reading the log bounds, in seconds. By default, it is a step of `deadline`.
         described: descriptions that were read earlier. The log bounds of the partitions that their members own are
             read too.
@@ -187,9 +187,9 @@ async def read_by_coordinator(
     """Read the offsets and log bounds of all groups, and describe some of the groups. Errors become faults.
 
     Each coordinator is asked independently, batch after batch, so that a coordinator that hangs delays only its own
-    groups. A batch may use half of the remaining time, and the last batch of a coordinator four fifths. If a
-    coordinator does not answer a batch at all, its other batches are skipped. The log bounds of all groups are read
-    together at the end.
+    groups. A batch may use half of the remaining time, and the last batch of a coordinator may use four fifths of it.
+    If a coordinator does not answer a batch at all, its other batches are skipped. The log bounds of all groups are
+    read together at the end.
 
     Args:
         groups: node id of a coordinator → ids of its groups.

@@ -126,8 +126,8 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group.
 
-        The lookup is repeated while a coordinator moves or loads its groups. If the coordinator of a group is still
-        unknown after `timeout` seconds, the result contains an error for the group.
+        The lookup is repeated while a coordinator is not available, for example because it is still loading its groups.
+        If the coordinator of a group is unknown after `timeout` seconds, the result contains an error for the group.
 
         Args:
             refresh: look up all coordinators again, even if they are cached.

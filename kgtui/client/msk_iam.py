@@ -1,8 +1,8 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
 MSK accepts two SASL mechanisms on its port for IAM: AWS_MSK_IAM, which Java clients use, and OAUTHBEARER with a token
-that is a signed URL (SigV4), for all other clients. kgtui sends OAUTHBEARER for both, so that a cluster with Kafka
-2.7.1 or newer is needed. The tokens come from Amazon's signer for Python (extra `security`).
+that is a signed URL (SigV4), for all other clients. kgtui uses OAUTHBEARER for both, and therefore needs a cluster with
+Kafka 2.7.1 or newer. The tokens come from Amazon's signer for Python (extra `security`).
 
 The options in `sasl.jaas.config` are those of Amazon's login module for Java, with two differences: if a profile or
 role cannot be used, the default credentials are not tried; and a role is assumed in the region of the brokers if

@@ -32,8 +32,8 @@ class PoolOptions:
         stall: a connection is replaced if a request misses its deadline and no response has arrived for this long.
         head_start: for requests that any broker can answer, the time to wait for one broker's response before the
             next broker is asked as well.
-        retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that moves or loads
-            its groups.
+        retry_pause, retry_pause_max: first and longest pause between two lookups of a coordinator that is not
+            available, for example because it is still loading its groups.
         thread_bytes: responses with more bytes than this are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """

@@ -220,8 +220,8 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group. Coordinators that are not cached are looked up in batches (KIP-699).
 
-        The lookup is repeated while a coordinator moves or loads its groups, but not for longer than `timeout`. The
-        result contains an error for each group whose coordinator was not found.
+        The lookup is repeated while a coordinator is not available, for example because it is still loading its groups,
+        but not for longer than `timeout`. The result contains an error for each group whose coordinator was not found.
 
         Raises:
             UnreachableError: the cluster cannot be reached at all.
