@@ -94,7 +94,7 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return an object with the rows of a block, and with those of all blocks that were read in the same call."""
+        """Return the rows of a block. The returned object also has the rows of all blocks that `load` read with it."""
         self.load([index])
         return self._blocks[index]
 

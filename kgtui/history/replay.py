@@ -225,7 +225,7 @@ class ReplayAdmin:
 
 
 class ReplayFeed:
-    """Reports changes to the list of groups of one broker, as recorded at the poll that the admin shows."""
+    """Reports how the group list of one broker changes when the replay goes to another poll."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin

@@ -114,7 +114,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def undescribed() -> RowValues:
-    """Return the values that a group without a description has instead of `description_row`. All of them are None."""
+    """Return None for each value of `description_row`, for a group that has not been described yet."""
     return _UNDESCRIBED
 
 

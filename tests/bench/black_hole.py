@@ -100,7 +100,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
                 times += await _turn(pool, CALLS_PER_TURN)
-            sides.reverse()  # so that the two clusters take turns to be called first
+            sides.reverse()  # The two clusters take turns to be called first.
     return milliseconds
 
 

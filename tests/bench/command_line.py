@@ -72,7 +72,7 @@ def figures(size: Size) -> Iterator[Figure]:
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
     """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # its duration is not measured, because the first run also compiles kgtui to byte code
+    _kgtui(broker, "ls")  # This run is not measured, because the first run also compiles kgtui to byte code.
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))

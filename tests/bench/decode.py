@@ -1,4 +1,4 @@
-"""Measure the CPU time to decode large responses. The reference is aiokafka, with structs of the same fields.
+"""Measure the CPU time to decode large responses. The reference is aiokafka's decoder for the same fields.
 
 Both decoders run in the same thread, with the garbage collector off. They take turns for several rounds, and the result
 is the fastest round of each.

@@ -85,9 +85,9 @@ def figures(layers: list[LayerCost]) -> Iterator[Figure]:
     for layer in layers:
         yield Figure(f"{load}: {layer.name}, busy cores", layer.cores, "cores")
         if layer.stored:
-            yield Figure(f"{load}: {layer.name}, written per day", layer.gigabytes_per_day, "GB")
+            yield Figure(f"{load}: {layer.name}, data written per day", layer.gigabytes_per_day, "GB")
     streaming = sum(layer.cores_needed for layer in layers if layer.name != "gold")
-    yield Figure(f"{load}: cores to provide for bronze and silver, idle time included", streaming, "cores")
+    yield Figure(f"{load}: number of cores for bronze and silver, spare cores included", streaming, "cores")
     gold = next(layer for layer in layers if layer.name == "gold")
     day = RECORDS_PER_SECOND * DAY * gold.micros / 1e6 / 3_600
-    yield Figure(f"{load}: gold, one day computed once", day, "core-hours")
+    yield Figure(f"{load}: gold, CPU time to compute one day", day, "core-hours")

@@ -68,7 +68,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
         ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
         ui.wait_for(GROUPS_SHOWN)
         _wait_until(ui, "groups", size.groups * 0.98, 60)
-        time.sleep(min(size.seconds, 5.0))  # so that the measurements begin after the app has loaded all groups
+        time.sleep(min(size.seconds, 5.0))  # The app must have loaded all groups before the measurements begin.
         yield from _polls(size, ui)
         keys = _Keyboard(ui)
         yield from _latencies(size, keys, bare_keys)

@@ -75,7 +75,7 @@ class Terminal:
         self._arrived = threading.Condition()
         self._ended = False
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # so that Python caches byte code, as on a user's machine
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # Let Python cache byte code, as on a user's machine.
         if control:
             env["KGTUI_BENCH_CONTROL"] = str(far.fileno())
         self.started = time.perf_counter()

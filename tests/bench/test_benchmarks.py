@@ -25,7 +25,7 @@ MARKS = {"command_line": [pytest.mark.broker], "pipeline": [pytest.mark.full]}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])
-@pytest.mark.timeout(900)  # longer than for other tests, because Spark starts slowly on a busy machine
+@pytest.mark.timeout(900)  # The timeout is long, because Spark starts slowly on a busy machine.
 def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
     figures = list(BENCHES[name]("tiny"))
     assert any(EXPECTED[name] in figure.name for figure in figures)
@@ -36,13 +36,13 @@ def test_each_benchmark_runs_at_the_tiny_scale(name: str) -> None:
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.timeout(900)
-def test_latency_benchmark_yields_four_times_between_0_and_300_seconds() -> None:
+def test_latency_benchmark_yields_four_latencies_below_300_seconds() -> None:
     seconds = {figure.name: figure.value for figure in latency.figures(latency.TINY)}
     assert len(seconds) == 4
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_a_target_limits_the_ratio_if_of_ratio_is_true_else_the_value() -> None:
+def test_a_target_is_a_maximum_ratio_or_a_maximum_value() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False

@@ -75,7 +75,7 @@ def make_stores(certificates: Certificates, password: str) -> None:
 
     ================  ==========================================================================
     `client.p12`      PKCS#12 with the client's key and certificates, from openssl
-    `only-key.p12`    the same without the certificate of the authority
+    `only-key.p12`    like `client.p12`, but without the certificate of the authority
     `trust.p12`       PKCS#12 with the certificate of the authority as trusted, from keytool
     `client.jks`      JKS with the contents of `client.p12`, from keytool
     ================  ==========================================================================

@@ -42,15 +42,16 @@ NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKE
 """The brokers and live groups that start together before the first test, the slowest first."""
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Name of a broker or of live groups → version, for those that only `tests/run --full` starts."""
+"""Name of a broker, or of live groups, that only `tests/run --full` starts → its version."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixture whose parameters are versions → kind of the names that it uses."""
+"""Fixture that runs a test once per version → what it returns for a version: a broker, or live groups."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # so that it adds `xdist_group` marks first, and sorts the tests last
+# This hook encloses all others, so that it adds marks before they run, and sorts the tests after they have run.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker, so that each broker is started only once.
 

@@ -1,8 +1,8 @@
 """Principals of the broker with an authorizer, one for each line of the table of permissions in the README.
 
 For each line, `PERMISSIONS` has a principal with only the permissions of this line. For each permission, it also has a
-principal who lacks this permission and has all other permissions of the table. The group and the topic are those of
-`kgtui_permissions.GROUP` and `TOPIC`, so that permissions on other groups and topics are missing.
+principal who lacks this permission and has all other permissions of the table. A permission on one group or one topic
+is for `GROUP` or `TOPIC`; the permission to delete is for `DELETED_GROUP`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` polls consumers only until they have their partitions. With a shorter interval, they would then leave
-    # the group.
+    # The interval is long, because `Members` stops polling consumers as soon as they have their partitions, and they
+    # must not leave the group then.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -46,8 +46,9 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # If a member joins with the new protocol while a classic group rebalances, the coordinator of Kafka 4.2
-                # and 4.3 may fail with a NoSuchElementException, which is fatal for the member.
+                # Wait until the other members have joined. If a member joins with the new protocol while a classic
+                # group rebalances, the coordinator of Kafka 4.2 and 4.3 may fail with a NoSuchElementException, which
+                # is fatal for the member.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))
@@ -69,7 +70,7 @@ class Members:
                 break
             if time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"{self.group}: the members have only the partitions {assigned}, but there are {self._partitions}"
+                    f"{self.group}: the members own only {assigned} of the topic's {self._partitions} partitions"
                 )
         for consumer in self._consumers:
             consumer.pause(consumer.assignment())

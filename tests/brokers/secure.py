@@ -38,9 +38,10 @@ PASSWORDS = {
 """The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
-"""Maximum time between two logins of one connection with SCRAM-SHA-256, OAUTHBEARER or GSSAPI, in seconds (KIP-368).
+"""Maximum time between two logins on one connection, in seconds (KIP-368).
 
-The second time is the one of the listener `sasl_tls` for SCRAM-SHA-256 and OAUTHBEARER.
+`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER on the listener `sasl_tls`. `SESSION` applies to both mechanisms
+on the listener `sasl`, and to GSSAPI on both listeners. Other mechanisms have no limit.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"

@@ -84,7 +84,7 @@ class Reports:
             self.tables[words] = [row for row in found if not self.has_wrong_lag(row.get("TOPIC", ""))]
 
     def has_wrong_lag(self, topic: str) -> bool:
-        """Return whether Kafka's tool prints a wrong lag for a topic; its rows are not compared.
+        """Return whether Kafka's tool prints a wrong lag for a topic. Rows of such a topic are not compared.
 
         The tool of Kafka 4.2 does not read the committed offsets of repartition topics; the tool of 4.3 does.
         """

@@ -31,7 +31,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4.3.1") -> str:
-    """Run one of Kafka's tools of a version, and return its output. The test fails if the tool reports an error."""
+    """Run one of Kafka's tools on the cluster, and return its output. The test fails if the tool reports an error."""
     done = run_tool(version, tool, ["--bootstrap-server", cluster.bootstrap, *arguments])
     assert done.status == 0, done.err
     assert "Exception" not in done.err, done.err

@@ -1,4 +1,4 @@
-"""Get Kerberos tickets from a real KDC on loopback, and explain why there is none."""
+"""Tests that kgtui gets Kerberos tickets from a real KDC on loopback, or explains why it cannot get one."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLOCK_SKEW = 37
-"""Error code of Kerberos (RFC 4120)."""
+"""Error code KRB_AP_ERR_SKEW (RFC 4120): the clocks of the client and the KDC differ too much."""
 
 
 @pytest.fixture(scope="module")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """A KDC with the principals `ada`, and `old`, whose keytab has an old key, and `gone`, which is deleted."""
+    """A KDC with the principals `ada` and `old`. The keytab of `old` has an old key; principal `gone` was deleted."""
     kdc = Kdc(tmp_path_factory.mktemp("kdc"))
     kdc.start()
     try:
@@ -145,7 +145,7 @@ async def test_an_expired_ticket_is_reported_with_the_command_kinit(kdc: Kdc) ->
     with pytest.raises(ConnectError, match=f"the ticket has expired; run kinit -c {cache} PRINCIPAL .GSSAPI: "):
         await mine.get(HOST)
     kdc.ticket_cache("ada").replace(cache)
-    await mine.get(HOST)  # uses the new ticket
+    await mine.get(HOST)  # A new ticket has replaced the expired one in the cache, so this call must not fail.
 
 
 async def test_a_ticket_of_another_principal_is_reported(kdc: Kdc) -> None:
@@ -174,7 +174,7 @@ async def test_a_keytab_without_read_permission_is_reported(monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # Tests that run as root may read every file.
+    # The permissions of a real file would not help here, because tests may run as root, who may read every file.
     monkeypatch.setattr(Path, "open", refuse)
     assert "keyTab=/k: Permission denied; expected a keytab" in await failure(with_keytab("ada", Path("/k")))
 
@@ -274,7 +274,7 @@ def answer_with_error(server: socket.socket, code: int) -> None:
 
 
 def test_the_exit_does_not_wait_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for a KDC. kgtui ends before."""
+    """MIT Kerberos waits about 30 s for a KDC. kgtui exits sooner."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

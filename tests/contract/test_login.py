@@ -132,7 +132,7 @@ async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
 
 
 @pytest.mark.broker
-async def test_step_sasl_of_doctor_shows_result_of_kerberos_login(
+async def test_doctor_shows_the_result_of_a_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
@@ -250,7 +250,7 @@ async def test_a_refused_token_is_reported_with_the_claims_that_the_broker_check
 async def test_a_token_outside_its_lifetime_is_reported_with_times_and_clocks(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The clock of the client is wrong by ten minutes, and takes a token as valid that the broker refuses."""
+    """The client's clock is wrong by ten minutes, so the client considers a token valid that the broker refuses."""
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:

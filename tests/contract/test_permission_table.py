@@ -46,7 +46,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice of the first fault of an answer; without a fault, `` if the data was found, else `missing`."""
+    """Return the advice of the first fault of an answer; without a fault, `""` if data was found, else `missing`."""
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -99,7 +99,7 @@ async def _delete(admin: KafkaGroupAdmin) -> str:
 ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
     zip(LINES, (_list_one, _list_all, _members, _offsets, _any_topic, _lag, _configs, _expiry, _delete), strict=True)
 )
-"""Action, the first cell of a line → function that tries the action, and returns why it failed (`` if it succeeded)."""
+"""Action, the first cell of a line → function that tries the action, and returns why it failed, or `""`."""
 
 MISSING = [
     ("list a group", LIST_ONE, "missing"),

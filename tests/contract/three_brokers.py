@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GROUP, TOPIC = "billing", "orders"
 _PARTITIONS, _RECORDS, _COMMITTED = 6, 10, 3
 LAG = _PARTITIONS * (_RECORDS - _COMMITTED)
-"""Lag of the group."""
+"""Constant lag of the group, in records, summed over all partitions."""
 
 
 @contextmanager

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIZES = ((120, 40), (80, 24))
 
 
-@pytest.hookimpl(tryfirst=True)  # so that the hook adds its `xdist_group` marks before xdist reads them
+@pytest.hookimpl(tryfirst=True)  # xdist's own hook reads the `xdist_group` marks that this hook adds.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the mark `e2e` to all tests of this folder, and put the tests of a module into one xdist group.
 

@@ -140,7 +140,7 @@ def _client_credentials(broker: Secure, _: Path, endpoint: TokenServer) -> Login
 
 
 def _assertion(broker: Secure, folder: Path, endpoint: TokenServer) -> Login:
-    """Identify the client with a signed assertion instead of a client secret."""
+    """Return a login in which the client identifies itself with a signed assertion instead of a client secret."""
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
     key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
     properties = _over_tls(broker, endpoint.properties())
@@ -241,4 +241,4 @@ LOGINS: dict[str, Callable[..., Login]] = {
 }
 
 WITH_TOKEN_ENDPOINT = frozenset({"client-credentials", "assertion"})
-"""Logins whose function also takes a token endpoint."""
+"""Keys of `LOGINS` whose functions take a token endpoint as third argument."""

@@ -41,7 +41,7 @@ Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the jars for a broker of `version` and its tools, if `jars.tools_version` says that they are used.
+    """Return the jars for a broker of `version`, and for Kafka's tools if the tests use the tools of this version.
 
     For the versions of `jars.BROKER_VERSIONS`, also return the jars for a Connect worker and a Streams program.
     """

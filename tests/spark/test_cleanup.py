@@ -52,7 +52,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the DataFrame `days` of `decoded_activity` with one day, which ends `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`: only the day that ends `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -148,7 +148,7 @@ def test_cleanup_lists_unused_groups_from_decoded_records_alone(spark: SparkSess
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_spark_and_the_group_tree_compute_the_same_families(spark: SparkSession) -> None:
+def test_spark_and_the_group_tree_find_the_same_group_families(spark: SparkSession) -> None:
     names = [
         "team-007.settle", "a-b", ".x", "x.", "x", "_a:b", "a.", "a-.", "a:b.c", "na\nme_x", "名.前", "", "--",
         "a-b-c:",
