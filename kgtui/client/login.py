@@ -146,12 +146,14 @@ class Login:
                 f"{address} does not offer the SASL mechanism {mechanism}: {advice}", address=str(address)
             )
         if code:
-            raise ConnectError(f"{address} refused the login with {lookup(code).name} ({code})", address=str(address))
+            raise ConnectError(
+                f"{address} refused the login with the error {lookup(code).name} ({code})", address=str(address)
+            )
 
     def _explain_refusal(self, reply: Mapping[str, Any], address: Address) -> str:
         code = reply["ErrorCode"]
         if code != _SASL_AUTHENTICATION_FAILED:
-            return f"{address} refused the login with {lookup(code).name} ({code})"
+            return f"{address} refused the login with the error {lookup(code).name} ({code})"
         if self._tickets is not None:
             return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
         if self._tokens is None:

@@ -172,8 +172,8 @@ def sign(settings: MskIam, region: str) -> SignedToken:
         region = region or os.environ.get("AWS_REGION", "") or session.get_config_variable("region") or ""
         if not region:
             raise ConnectError(
-                "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use host "
-                "names of brokers that end with .kafka.REGION.amazonaws.com"
+                "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use "
+                "broker host names that end with .kafka.REGION.amazonaws.com"
             )
         credentials = _credentials(session, settings, region)
 

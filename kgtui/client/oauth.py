@@ -102,7 +102,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
         )
     if "@" in parts.netloc:
         raise ConfigError(
-            f"{URL_KEY} contains a user name or password before the host, which is not sent: remove it, and set "
+            f"{URL_KEY} contains a user name or password, which kgtui does not send: remove it, and set "
             f"{_ID_KEY} and {_SECRET_KEY}"
         )
     if parts.scheme == "file":

@@ -182,7 +182,7 @@ def _explain(reason: object, oauth: OAuth) -> str:
                 "ssl.truststore.location and ssl.truststore.type in sasl.jaas.config"
             )
         case ssl.SSLError():
-            return f"cannot be reached with TLS ({reason.reason}): check that the URL begins with the right scheme"
+            return f"cannot be reached with TLS ({reason.reason}): check the scheme (http or https) of the URL"
         case TimeoutError():
             return f"did not answer within {oauth.timeout:g} s: check the URL, network and firewall"
         case ConnectionRefusedError():

@@ -192,7 +192,7 @@ def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
     for name, value, says in (
         ("claim_exp_seconds", "86401", "exp.seconds=86401 is not a number of seconds from 0 to 86400"),
         ("claim_nbf_seconds", "-1", "nbf.seconds=-1 is not a number of seconds from 0 to 3600"),
-        ("claim_jti_include", "yes", "claim.jti.include=yes is not true or false"),
+        ("claim_jti_include", "yes", "claim.jti.include=yes is neither true nor false"),
         ("template_file", "/no/such", "template.file=/no/such: No such file or directory; expected a JSON object"),
         ("template_file", paths["text"], "this is not JSON; expected a JSON object such as"),
         ("template_file", paths["list"], "this JSON does not have the expected structure; expected a JSON"),

@@ -398,4 +398,4 @@ async def test_the_error_says_that_the_listener_does_not_use_sasl() -> None:
 
 async def test_an_unexpected_login_error_is_reported_with_its_name_and_code() -> None:
     async with server(sasl(login_code=44)) as address:
-        assert await reason(address, LOGIN) == f"{address} refused the login with POLICY_VIOLATION (44)"
+        assert await reason(address, LOGIN) == f"{address} refused the login with the error POLICY_VIOLATION (44)"
