@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults (see column `scope` of table `faults`) that affect all groups of a broker or of the cluster.
+"""Scopes of faults (see column `scope` of table `faults`) that can affect all groups of a broker or of the cluster.
 
 If a fault of these scopes names a group, it affects only this group."""
 

@@ -37,7 +37,7 @@ KEY_REPEAT_LIMIT = 1.0
 """Maximum time, in seconds, that reads wait for the view to stop changing, for example while a key is held down."""
 
 SHOWN_AFTER_LEAVING = 60.0
-"""Minimum time for which a broker that has left the cluster still counts as a broker that does not respond, in seconds.
+"""Minimum time for which a broker that has left the cluster is still shown as one that does not respond, in seconds.
 
 After this time, the broker is forgotten as soon as other brokers list its groups.
 """
@@ -218,7 +218,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest interval that `kgtui check` accepts, in seconds."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""When `kgtui check` treats the time between two of its reads as a gap, both live and in a recording."""
+"""Rule for when the time between two reads of `kgtui check` is a gap, both live and in a recording."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read of `kgtui check`, in seconds, unless the user sets a shorter `--timeout`."""

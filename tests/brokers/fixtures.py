@@ -17,8 +17,8 @@ from tests.brokers import tools
 from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
-    # `Cluster`, `Live` and `Secure` need Kafka client libraries. At run time, they are imported only if a test needs a
-    # broker.
+    # At run time, `Cluster`, `Live` and `Secure` are imported only if a test needs a broker, because their modules
+    # import Kafka client libraries.
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 

@@ -35,7 +35,7 @@ class Kdc:
 
     Attributes:
         config: `krb5.conf` of its clients.
-        broker, broker_keytab: principal of brokers on loopback without the realm, and its keytab.
+        broker, broker_keytab: name of the principal of brokers on loopback, without the realm, and its keytab.
     """
 
     def __init__(self, folder: Path) -> None:

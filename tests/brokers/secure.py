@@ -177,7 +177,11 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Let a token endpoint return signed tokens that the listener `sasl` accepts, except for these claims."""
+        """Let a token endpoint return signed tokens. The listener `sasl` accepts them, unless `claims` prevents this.
+
+        Args:
+            claims: claims that replace those of an acceptable token, or are added to them.
+        """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 

@@ -90,7 +90,7 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 @pytest.mark.full
 @pytest.mark.timeout(900)
 def test_no_wrong_values_are_shown_while_brokers_are_restarted_killed_or_paused(tmp_path: Path) -> None:
-    # The coordinators need copies of `__consumer_offsets` on all brokers.
+    # Each broker has a copy of `__consumer_offsets`, so that it can become the coordinator when another one stops.
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):

@@ -31,8 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Ids with control characters break a narrow layout more often. The tests of these ids therefore run in a
-            # narrow terminal by default, and in a wide terminal only with `tests/run --full`.
+            # Ids with control characters are more likely to break a narrow layout than a wide one. By default, they are
+            # therefore tested only in a narrow terminal; with `tests/run --full`, also in a wide terminal.
             if item.path.stem == "test_hostile" and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

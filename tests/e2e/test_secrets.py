@@ -87,7 +87,7 @@ def place(
 
 @contextmanager
 def everything_logged() -> Iterator[io.StringIO]:
-    """Return a text to which all log records of all levels are added, without the redaction of kgtui's log file."""
+    """Yield a buffer that receives all log records of all levels, without the redaction of kgtui's log file."""
     root, text = logging.getLogger(), io.StringIO()
     names = ("", "aiokafka", "aiokafka.conn", "asyncio", "kgtui")
     levels = {name: logging.getLogger(name).level for name in names}

@@ -35,8 +35,8 @@ class BackgroundRuns:
         folder: folder in which the lakes of all runs are created.
         recording: a lake with a recording. Every run works on a copy of it.
         records: folder of files with records, which every run reads.
-        connect_url: URL of the Spark Connect server for the last run of each series, which is not killed. The runs
-            before it, which are killed, start their own Spark.
+        connect_url: URL of the Spark Connect server that the last run of each series uses. This run is not killed. The
+            runs before it are killed, so they start their own Spark.
 
     Attributes:
         cluster_python_starts: how many times the worker of the cluster started its own `python3`.
@@ -82,9 +82,9 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs with an even number are killed before or while they read records, runs with an odd number while they
-            # decode records or compute gold tables. Half of the even and half of the odd runs use a Spark Connect
-            # server, so that even in the shortest series, a run decodes records through such a server.
+            # Runs 0, 2, 4, … are killed before or while they read records. Runs 1, 3, 5, … are killed while they decode
+            # records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server, so that even in a series of
+            # two runs, one decodes records through such a server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):

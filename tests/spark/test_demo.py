@@ -47,6 +47,7 @@ def test_pipeline_finds_every_incident_in_the_demo_history(lake: SparkLake) -> N
     episodes = {episode.group: episode for episode in build_report(path, END).episodes}
     stopped = episodes["orders.archive"]
     assert not stopped.ongoing, "the group must have caught up after it stopped for four hours"
-    # The group commits nothing for four hours. Its status becomes STOP only after 2¼ hours, the length of a window of
-    # ten commits with one poll every 15 minutes. The episode is therefore shorter than two hours.
+    # The group commits nothing for four hours. Its status becomes STOP only when its last commit is older than the time
+    # span of its last ten commits, which is 2¼ hours with one poll every 15 minutes. The episode is therefore shorter
+    # than two hours.
     assert 1 < (stopped.until - stopped.since) / 3_600 < 2

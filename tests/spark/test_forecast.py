@@ -45,8 +45,8 @@ def test_forecast_says_when_groups_catch_up_and_when_they_first_lose_records(spa
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
         # Group `slow` has the values of `stuck`, but reads 300 records per minute. The time until it loses records is
-        # estimated from the retention time in topic `k`, and from the log start in topic `l`, because the shorter of
-        # the two estimates is used.
+        # estimated from the retention time and from the log start, and the shorter estimate is used: in topic `k` the
+        # one from the retention time, and in topic `l` the one from the log start.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
     retention = spark.createDataFrame([("k", 2_400.0), ("l", 3_600.0)], "topic STRING, retention_seconds DOUBLE")

@@ -193,8 +193,8 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The first input names the folder `[/nowhere]`, which does not exist. The error about it disappears when the
-        # dialog has read the valid folder of the later inputs.
+        # The dialog must no longer show the error about `[/nowhere]`, the folder of the first input, because the later
+        # inputs name a valid folder.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))

@@ -148,7 +148,7 @@ async def test_panes_say_whether_offsets_may_be_hidden(access: Access | None, ex
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # The permissions are read after the offsets, so the pane is drawn again.
+        # Show the same offsets with permissions, because the monitor reads the permissions after the offsets.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
