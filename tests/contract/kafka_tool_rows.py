@@ -39,7 +39,7 @@ class ToolRows:
 
 
 def from_python(read: GroupsRead, cluster: ClusterInfo) -> ToolRows:
-    """Return the rows for the groups in `read`, which kgtui's function `read_in_full` has returned."""
+    """Return the rows for groups that kgtui's function `read_in_full` has read."""
     tool_rows = ToolRows()
     for group, found in read.descriptions.items():
         address = cluster.brokers[found.coordinator].address

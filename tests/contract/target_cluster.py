@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
-"""Fixture parameter → name of the live groups on a real broker of this version."""
+"""Fixture parameter, such as `real 4.3.1` → name of the live groups on a broker of this version."""
 ON_BROKERS = tuple(
     pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
     for param, name in REAL.items()

@@ -128,7 +128,7 @@ async def connect(address: str, properties: dict[str, str]) -> None:
 
 
 def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
-    """Return the properties of a login for the listener that accepts tokens without a signature."""
+    """Return `properties`, changed for the listener with TLS, which accepts tokens without a signature."""
     trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(broker.certificates.authority)}
     return {**properties, "security.protocol": "SASL_SSL", **trust}
 
