@@ -234,7 +234,7 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Return how the group list of the broker differs from the previous call.
+        """Return how the group list of the broker has changed since the previous call.
 
         Raises:
             ClientError: the recording has a fault of the broker at the poll that is shown. If the group list has also

@@ -27,9 +27,9 @@ T = TypeVar("T")
 RowValues = tuple[Any, ...]
 
 COMMIT, SHARE, OWNED = "commit", "share", "owned"
-"""Values of column `kind` of table `partitions`: what the group has for the partition.
+"""Values of column `kind` of table `partitions`.
 
-It is a committed offset, a share offset, or only a member that owns the partition."""
+They say whether the group has a committed offset in the partition, a share offset, or only a member that owns it."""
 
 _MEMBER_COLUMNS = ("client_id", "host", "instance_id", "rack", "epoch", "protocol")
 _DETAILS = tuple(one.name for one in fields(Member) if one.name not in ("member_id", *_MEMBER_COLUMNS))

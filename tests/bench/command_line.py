@@ -109,7 +109,7 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
     given = ["--bootstrap-server", broker.bootstrap, *arguments]
     if tool == "ConsumerGroupCommand":
         given += ["--timeout", "300000"]
-    # The tool gets a new JVM, as for its users. `tests.brokers.tools` would run it in a JVM that has already started.
+    # Start a new JVM for the tool, as its users do. `tests.brokers.tools` would use a JVM that has already started.
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     command = ["java", *SHORT_LIVED, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout

@@ -153,7 +153,7 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
     """Measure how fast the branch of the tree with the most groups is expanded and collapsed.
 
-    This branch contains all Stable groups, because the cluster has only one broker.
+    The cluster has only one broker, so that this branch contains all Stable groups.
     """
     with ExitStack() as stack:
         options = Options(groups=size.large_node_groups, churn=0.01, brokers=1, scenario="plain")

@@ -78,7 +78,7 @@ class Cluster:
             raise
 
     def restart(self, node: int) -> None:
-        """Start a broker again that has ended, with its data and on the same ports. Does not wait until it responds."""
+        """Restart a broker whose process has ended, with its data and ports. Does not wait until it responds."""
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
         log = self.folder / f"broker-{node}-restarted.log"

@@ -204,7 +204,7 @@ async def test_a_delete_request_is_sent_to_the_new_coordinator_after_a_move() ->
         assert simulator.state.find(group) is None
 
 
-async def test_a_delete_that_the_broker_rejects_has_a_certain_outcome() -> None:
+async def test_a_delete_that_the_broker_rejects_is_reported_as_failed() -> None:
     async with cluster(brokers=1) as (simulator, admin):
         group = coordinated_by(simulator, 1, "Empty")[0]
         simulator.faults.fail(DELETE_GROUPS.key, 87)

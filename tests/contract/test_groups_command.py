@@ -120,7 +120,7 @@ def run_ours(words: Sequence[str]) -> Result:
 def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
     """Run `kgtui groups` in this process, which is faster than `run_ours`, and return its status and output.
 
-    It is used for command lines that fail before they connect.
+    Use it only for command lines that fail before they connect.
     """
     from kgtui.cli import main
 

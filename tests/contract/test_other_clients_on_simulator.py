@@ -50,7 +50,7 @@ def test_librdkafka_lists_describes_and_deletes_groups(cluster: SimulatorProcess
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
 def test_kafka_python_lists_describes_and_deletes_groups(cluster: SimulatorProcess) -> None:
-    # Imported here and not at the top, because the import raises the deprecation warnings that this test ignores.
+    # This import is not at the top of the file, because it raises deprecation warnings, which only this test ignores.
     from kafka.admin import KafkaAdminClient
 
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap.split(","))
