@@ -71,7 +71,7 @@ class Exchange:
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the body as bytes."""
+        """Return the rest of the frame, which is the body of the response, without decoding it."""
         return frame.read()
 
 

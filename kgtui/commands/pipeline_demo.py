@@ -236,7 +236,10 @@ class _SimulatedMonitor:
         self.snapshot = snapshot
 
     async def wait(self, seconds: float) -> None:
-        """Advance the cluster by `seconds` and list its groups, or stop the recorder after the last poll."""
+        """Advance the time of the simulated cluster by `seconds` instead of sleeping, and read its list of groups.
+
+        After the last poll, stop the recorder instead.
+        """
         self._polls += 1
         self._on_poll(self._polls)
         if self._polls >= self._history.polls and self.recorder is not None:

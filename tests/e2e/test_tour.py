@@ -86,7 +86,7 @@ def test_every_pane_opens_by_its_key(ui: Ui) -> None:
     ui.pane("2", "aggregate-6")
     ui.pane("3", "settled")
     ui.pane("4", "iot.telemetry")
-    ui.pane("6", "share.session.timeout.ms")
+    ui.pane("6", "consumer.sess")
     ui.pane("1", "described by")
     ui.leave_pane()
     ui.remove_filter()

@@ -118,8 +118,8 @@ def test_model_and_protocol_load_neither_asyncio_nor_sockets() -> None:
         assert not loaded_by_package(package) & {"asyncio", "socket", "ssl", "selectors"}, package
 
 
-def test_only_the_pipeline_loads_a_package_of_an_extra_and_only_pyspark() -> None:
-    """kgtui without its extras must run on hosts without Arrow, Delta and Spark."""
+def test_importing_kgtui_loads_no_package_of_an_extra_except_pyspark_in_the_pipeline() -> None:
+    """kgtui must start on hosts on which its extras, such as Spark and Delta, are not installed."""
     extras = {"cryptography", "deltalake", "pandas", "pyarrow", "pyspark"}
     for package in PACKAGES:
         assert not loaded_by_package(package) & (extras - {"pyspark"} if package == "pipeline" else extras), package

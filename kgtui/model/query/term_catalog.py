@@ -373,7 +373,7 @@ HELP: tuple[HelpRow, ...] = (
         '"a b"',
         r"In the terminal UI, quotes or \ protect blanks, commas and colons, and an escape such as \x1b or \u202e "
         "stands for the character with this code. "
-        "In a shell, use a regular expression with dots instead.",
+        "In a shell, which interprets quotes itself, write a regular expression with a dot for each such character.",
         "/my.group/",
     ),
 )

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest usual text of each of the three pieces of the poll status, such as `in 84 ms`.
+"""Texts whose widths are reserved for the three pieces of the poll status, so that the widget does not grow.
 
-The width of the longest text is reserved for a piece, so that the widget does not grow. No width is reserved for the
-first piece, the time of the last poll, because its length never changes.
+The pieces are the time of the last poll, its duration, and for how many groups the lag was read. The first text is
+empty, because all times have the same length.
 """
 
 

@@ -199,8 +199,11 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tm
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compacting_a_recording_writes_one_file_per_keyframe(tmp_path: Path) -> None:
-    """The Delta commit of a compaction has `dataChange` false, so that streaming readers do not read the rows again."""
+def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
+    """A keyframe is a poll whose rows contain the complete state. The rows of all other polls contain only changes.
+
+    The Delta commit of a compaction has `dataChange` false, so that streaming readers do not read the rows again.
+    """
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
