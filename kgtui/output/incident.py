@@ -119,10 +119,7 @@ def file_stem(group: str) -> str:
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot whose list of groups contains the group.
-
-    If the group is no longer listed, its entry is created from the last response of its describe RPC.
-    """
+    """Return a snapshot that lists the group. A missing entry is made from the last description of the group."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot

@@ -156,11 +156,7 @@ HEALTH = table(
         "lag in records at the end of the window; for a group, the sum over the partitions with a known lag",
     ),
     Column("unknown", "int", "number of partitions whose lag could not be read; null in rows about a partition"),
-    Column(
-        "position",
-        "long",
-        "committed offset or share-partition start offset; null in rows about the whole group",
-    ),
+    Column("position", "long", "committed offset or share-partition start offset; null in rows about the whole group"),
     Column(
         "complete",
         "double",
@@ -259,11 +255,7 @@ CLEANUP = table(
     _DAY,
     Column("kind", "string", "whether the row describes a `group` or a `family` of groups", nullable=False),
     Column("name", "string", "group id, or name of the family, such as `team-007.*`", nullable=False),
-    Column(
-        "family",
-        "string",
-        "family of the group; null if no other group is in it, and in rows about a family",
-    ),
+    Column("family", "string", "family of the group; null if no other group is in it, and in rows about a family"),
     Column("groups", "int", "number of groups in a family, all of which are unused; 1 for a group", nullable=False),
     Column("type", "string", "group type; null if unknown, and for a family"),
     Column("state", "string", "group state; null if unknown, and for a family"),
@@ -277,11 +269,7 @@ CLEANUP = table(
         "latest possible time at which the group became unused; it may have been unused earlier",
         nullable=False,
     ),
-    Column(
-        "empty_since",
-        "timestamp",
-        "latest possible time at which the last member left the group; null if unknown",
-    ),
+    Column("empty_since", "timestamp", "latest possible time at which the last member left the group; null if unknown"),
     Column(
         "expires_at",
         "timestamp",
@@ -352,11 +340,7 @@ FORECAST = table(
         "boolean",
         "true if unread records may be deleted before `loss_at`, because they may be older than the data show",
     ),
-    Column(
-        "at_risk",
-        "boolean",
-        "whether retention will delete unread records before they are read; null if unknown",
-    ),
+    Column("at_risk", "boolean", "whether retention will delete unread records before they are read; null if unknown"),
     *_covered("the minutes from which the trend was computed"),
 )
 

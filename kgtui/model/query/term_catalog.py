@@ -359,9 +359,7 @@ class HelpRow(NamedTuple):
 HELP: tuple[HelpRow, ...] = (
     HelpRow("word", "The group id contains the word; case is ignored.", "payments"),
     HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
-    HelpRow(
-        "not:TERM", "The term does not match. !TERM means the same but may need quotes in a shell.", "not:type:share"
-    ),
+    HelpRow("not:TERM", "The term does not match. !TERM means the same; a shell needs quotes.", "not:type:share"),
     HelpRow("a,b", "Any of the values, separated by commas. Every term can have several values.", "state:Empty,Dead"),
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
@@ -372,8 +370,8 @@ HELP: tuple[HelpRow, ...] = (
     HelpRow(
         '"a b"',
         r"In the terminal UI, quotes or \ protect blanks, commas and colons, and an escape such as \x1b or \u202e "
-        "stands for the character with this code. "
-        "In a shell, which interprets quotes itself, write a regular expression with a dot for each such character.",
+        "stands for the character with this code. In a shell, which interprets quotes itself, write a regular "
+        "expression with a dot for each such character.",
         "/my.group/",
     ),
 )
