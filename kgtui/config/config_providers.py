@@ -97,7 +97,9 @@ def _allowlist(pattern: str, where: str, name: str) -> re.Pattern[str]:
 
 def _from_environment(allowlist: re.Pattern[str], place: str, path: str, name: str) -> str:
     if path:
-        raise ConfigError(f"{place}: a reference to an environment variable has no path: write ${{PROVIDER:{name}}}")
+        raise ConfigError(
+            f"{place}: a reference to an environment variable must not have a path: write ${{PROVIDER:{name}}}"
+        )
     if not allowlist.fullmatch(name):
         raise ConfigError(f"{place}: allowlist.pattern does not allow the environment variable {name}")
     value = os.environ.get(name)

@@ -223,7 +223,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("place", ["PLAIN"], indirect=True)
-def test_screens_exports_and_processes_contain_no_secret(place: Place) -> None:
+def test_no_secret_is_on_screens_in_exports_or_in_the_process_list(place: Place) -> None:
     words = ("--debug", "--bootstrap-server", place.login.address, "--command-config", str(place.config))
     with Terminal(place.home) as terminal:
 

@@ -82,7 +82,7 @@ class Ui:
 
         Args:
             expression: the filter.
-            part: part of the group's id as the screen displays it; by default, `expression` is this part.
+            part: text to wait for, a part of the group's id as the Overview displays it; by default, `expression`.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")

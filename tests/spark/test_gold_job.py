@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_pipeline_runs_on_a_cluster_whose_python_path_differs_from_the_drivers(
+def test_pipeline_runs_on_a_cluster_that_has_python_at_another_path_than_the_driver(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_python_starts > 0, "the executors did not run the worker's python3"

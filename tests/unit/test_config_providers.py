@@ -72,7 +72,7 @@ def test_references_stay_as_they_are_without_config_providers(folder: Path) -> N
         ),
         ("${file:k}", "the reference has no path: write ${PROVIDER:PATH:KEY}"),
         ("${env:NOT_SET}", "the environment variable NOT_SET is not set"),
-        ("${env:path:PASS}", "a reference to an environment variable has no path: write ${PROVIDER:PASS}"),
+        ("${env:path:PASS}", "a reference to an environment variable must not have a path: write ${PROVIDER:PASS}"),
         ("${dir:.:nope}", "nope: No such file or directory; expected a file that contains the value"),
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],

@@ -271,7 +271,7 @@ async def test_topics_of_members_that_the_user_may_not_describe_are_hidden(logs:
     assert offsets is not None
     assert offsets.hidden_topics == ("secret",)
     assert lag_of_group(offsets).lower_bound
-    # Partition 0 of `secret` is read only to find out about the permission. The group has no row for this partition.
+    # The log bounds of partition 0 were requested just to learn whether the user may describe the topic `secret`.
     assert ("secret", 0) not in (offsets.bounds or {})
 
 
