@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgtui.client.claims import claims_of
+from kgtui.client.claims import claims_of, time_of
+from kgtui.client.properties import whole_number
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 from kgtui.model.rfc3339 import rfc3339
@@ -164,7 +165,7 @@ def _template(file: str) -> tuple[dict[str, Any], dict[str, Any]]:
     expected = 'a JSON object such as {"header": {"kid": "1"}, "payload": {"sub": "client"}}'
     try:
         found = json.loads(_content(_TEMPLATE_KEY, file, expected))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError(f"{_TEMPLATE_KEY}={file}: this is not JSON; expected {expected}") from None
     header, payload = (found.get(part, {}) if isinstance(found, dict) else None for part in ("header", "payload"))
     if not (isinstance(header, dict) and isinstance(payload, dict)):
@@ -179,8 +180,8 @@ def _from_file(file: str) -> str:
     claims = claims_of(text)
     if not (claims and text.isascii()):
         raise ConfigError(f"{FILE_KEY}={file}: this is not a JSON Web Token; expected a signed assertion")
-    expires = claims.get("exp")
-    if isinstance(expires, (int, float)) and 0 <= expires <= time.time():
+    expires = time_of(claims, "exp")
+    if expires is not None and expires <= time.time():
         raise ConfigError(
             f"{FILE_KEY}={file}: the assertion expired at {rfc3339(expires, 'seconds')}: replace it, or check the "
             "clock of this machine"
@@ -204,10 +205,7 @@ def _algorithm(properties: Mapping[str, str]) -> str:
 
 def _seconds(properties: Mapping[str, str], claim: str, default: int, highest: int) -> int:
     key = f"{_PREFIX}claim.{claim}.seconds"
-    text = properties.get(key, "").strip() or str(default)
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= highest):
-        raise ConfigError(f"{key}={text} is not a number of seconds from 0 to {highest}")
-    return int(text)
+    return whole_number(key, properties.get(key, "").strip() or str(default), "seconds", 0, highest)
 
 
 def _boolean(properties: Mapping[str, str], key: str) -> bool:

@@ -28,7 +28,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
         return {}
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):  # Python raises RecursionError for JSON that is nested too deeply
         return {}
     return claims if isinstance(claims, dict) else {}
 

@@ -72,23 +72,22 @@ def _text(_: str, text: str) -> str:
     return text
 
 
-def _integer(key: str, text: str, lowest: int, expected: str) -> int:
-    text = text.strip()
-    if not (text.isascii() and text.isdigit() and int(text[:12]) >= lowest):
-        raise ConfigError(f"{key}={text} is not a number of {expected}")
-    return int(text)
-
-
 def _bytes(key: str, text: str) -> int:
-    return _integer(key, text, 1, "bytes above 0")
+    from kgtui.client.properties import whole_number
+
+    return whole_number(key, text, "bytes", 1, 2**31 - 1)
 
 
 def _timeout(key: str, text: str) -> float:
-    return _integer(key, text, 1, "milliseconds above 0") / 1000
+    from kgtui.client.properties import LONGEST_TIMEOUT, whole_number
+
+    return whole_number(key, text, "milliseconds", 1, LONGEST_TIMEOUT) / 1000
 
 
 def _pause(key: str, text: str) -> float:
-    return _integer(key, text, 0, "milliseconds, 0 or more") / 1000
+    from kgtui.client.properties import LONGEST_PAUSE, whole_number
+
+    return whole_number(key, text, "milliseconds", 0, LONGEST_PAUSE) / 1000
 
 
 PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
@@ -119,13 +118,14 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     warnings: tuple[str, ...] = getattr(properties, "warnings", ())
     if not properties and not warnings:
         return PLAINTEXT
-    from kgtui.client.properties import check_supported, unknown_keys
+    from kgtui.client.properties import check_supported, check_text, unknown_keys
 
     protocol = (properties.get("security.protocol", "").strip() or "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         quotes = ", without quotes" if '"' in protocol or "'" in protocol else ""
         raise ConfigError(f"security.protocol={protocol} is not one of {', '.join(PROTOCOLS)}{quotes}")
     check_supported(properties)
+    check_text(properties)
     login = _login(properties) if protocol.startswith("SASL_") else {}
     return ClientSettings(
         protocol=protocol,

@@ -266,6 +266,6 @@ def _status(message: str) -> str:
     """Return the status in a refusal of a token, as in ` (invalid_token)`; `""` if the broker sent none."""
     try:
         status = json.loads(message).get("status", "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
     return f" ({status})" if isinstance(status, str) and status.isidentifier() else ""

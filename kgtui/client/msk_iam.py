@@ -164,17 +164,12 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     """
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
     from botocore.credentials import CredentialProvider
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import ClientError
     from botocore.session import Session
 
     try:
         session = Session(profile=settings.profile or None)
-        region = region or os.environ.get("AWS_REGION", "") or session.get_config_variable("region") or ""
-        if not region:
-            raise ConnectError(
-                "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use "
-                "broker host names that end with .kafka.REGION.amazonaws.com"
-            )
+        region = region or _configured_region(session)
         credentials = _credentials(session, settings, region)
 
         class Given(CredentialProvider):  # type: ignore[misc]  # botocore has no types
@@ -189,11 +184,30 @@ def sign(settings: MskIam, region: str) -> SignedToken:
             f"AWS refused {error.operation_name} ({code}): check awsRoleArn in sasl.jaas.config, the trust policy of "
             "the role, and that the credentials are valid"
         ) from None
-    except BotoCoreError as error:
-        name = type(error).__name__
-        reason = str(error).rstrip(".") if name in _SHOWN_ERRORS else name
-        raise ConnectError(f"the AWS credentials cannot be used ({reason}): {_ADVICE}") from None
+    except ConnectError:
+        raise
+    except Exception as error:  # noqa: BLE001 - botocore's sources of credentials raise any exception
+        raise ConnectError(f"the AWS credentials cannot be used ({_reason(error)}): {_ADVICE}") from None
     return SignedToken(Secret(text), expires_ms / 1000 - time.time(), identity)
+
+
+def _configured_region(session: Any) -> str:
+    """Return the region in the environment or the AWS configuration. Raises ConnectError if there is none."""
+    region = os.environ.get("AWS_REGION", "") or session.get_config_variable("region")
+    if not region:
+        raise ConnectError(
+            "the AWS region of the brokers is not known: set the environment variable AWS_REGION, or use "
+            "broker host names that end with .kafka.REGION.amazonaws.com"
+        )
+    return str(region)
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error, or only its name if the text may contain a secret."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    name = type(error).__name__
+    return str(error).rstrip(".") if name in _SHOWN_ERRORS else name
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from kgtui.client.assertion import FILE_KEY, ISSUER_KEY, Assertion, assertion_from_properties
 from kgtui.client.msk_iam import HANDLER, MECHANISM, MskIam, msk_iam_from_options
+from kgtui.client.properties import LONGEST_TIMEOUT, whole_number
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError
 
@@ -193,11 +194,10 @@ def _timeout(properties: Mapping[str, str]) -> float:
 
     It is the longer of the time limits for connecting and for reading, or `TIMEOUT` if neither is set.
     """
-    given = [properties.get(f"sasl.login.{step}.timeout.ms", "").strip() for step in ("connect", "read")]
-    for text in given:
-        if text and not (text.isascii() and text.isdigit()):
-            raise ConfigError(f"sasl.login.connect.timeout.ms or sasl.login.read.timeout.ms is not a number: {text}")
-    return max((int(text) / 1000 for text in given if text), default=0) or TIMEOUT
+    keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
+    given = ((key, properties.get(key, "")) for key in keys)
+    limits = (whole_number(key, text, "milliseconds", 0, LONGEST_TIMEOUT) for key, text in given if text.strip())
+    return max(limits, default=0) / 1000 or TIMEOUT
 
 
 def _tls(options: Mapping[str, str]) -> Tls | None:

@@ -103,6 +103,17 @@ _WITHOUT_EFFECT = re.compile(
 )
 """Matches properties of Kafka's clients that have no effect on kgtui and do not concern the login or TLS."""
 
+LONGEST_TIMEOUT = 2**31 - 1
+"""Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
+
+LONGEST_PAUSE = 2**63 - 1
+"""Highest value of Kafka's properties of the type long, such as `reconnect.backoff.ms`."""
+
+_NOT_TEXT = (
+    "contains a NUL character, or bytes that are not UTF-8: check escapes such as \\u0000, and the file or the "
+    "environment variable from which the value comes"
+)
+
 _LOGIN_NAMES = frozenset(
     {
         "sasl.kerberos.kinit.cmd",
@@ -183,6 +194,28 @@ def check_supported(properties: Mapping[str, str]) -> None:
         name = "config.providers" if key.startswith("config.providers.") else key
         if value and name in _REFUSED and value.upper() not in _DEFAULTS.get(name, ()):
             raise ConfigError(f"{key} is not supported yet: {_REFUSED[name]}")
+
+
+def check_text(properties: Mapping[str, str]) -> None:
+    """Raise ConfigError if a value has a NUL character or cannot be encoded in UTF-8. The message has no value."""
+    for key, value in properties.items():
+        if not _is_text(value):
+            raise ConfigError(f"{key}: the value {_NOT_TEXT}")
+
+
+def _is_text(value: str) -> bool:
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
+    """Return the number in the value of a property, or raise ConfigError if it is not from `lowest` to `highest`."""
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
+        raise ConfigError(f"{key}={text} is not a number of {unit} from {lowest} to {highest}")
+    return int(text)
 
 
 def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> tuple[str, ...]:
@@ -274,6 +307,8 @@ def parse_jaas(text: str) -> LoginModule:
         kind, value = next(tokens)
         if kind not in {"word", "string"} or (kind == "word" and value[0].isdigit()):
             raise _mistake(f"the value of {_known(key)} should be in double quotes")
+        if "\0" in value:
+            raise _mistake(f"the value of {_known(key)} should not contain a NUL character")
         options[key] = Secret(value)
     if next(tokens)[0] != "end":
         raise _mistake("there should be one login module and nothing after its semicolon")

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 LIMIT = 1_000_000
 """Maximum size of a response in bytes."""
 
+_LONGEST_LIFETIME = 1e10
+"""Longest lifetime of a token in seconds.
+
+A longer one is ignored, because a number in JSON may be too large for a float.
+"""
+
 _CLIENT_CREDENTIALS = "client_credentials"
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -123,14 +129,14 @@ def _parse(content: bytes, headers: Message, where: str) -> Response:
         raise ConnectError(f"{where} returned more than {LIMIT:,} bytes: {advice}")
     try:
         fields = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         kind = headers.get_content_type()
         raise ConnectError(f"{where} returned {kind} that is not JSON: {advice}") from None
     token = fields.get("access_token") or fields.get("id_token") if isinstance(fields, dict) else None
     if not isinstance(token, str):
         raise ConnectError(f"{where} returned JSON without access_token: {advice}")
     lifetime = fields.get("expires_in")
-    valid = isinstance(lifetime, (int, float)) and lifetime > 0
+    valid = isinstance(lifetime, (int, float)) and 0 < lifetime <= _LONGEST_LIFETIME
     return Response(token.strip(), float(lifetime) if valid else None, _clock(headers))
 
 
@@ -138,7 +144,7 @@ def _clock(headers: Message) -> float | None:
     """Return the time in the header `Date`, in seconds since the epoch; None if there is no valid time."""
     try:
         return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -167,7 +173,7 @@ def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
     """Return the OAuth error code in an error response, as in `, invalid_client`; `""` if there is none."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
-    except (ValueError, KeyError, TypeError, OSError, HTTPException):
+    except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):
         return ""
     secret = str.__str__(oauth.client_secret.reveal())
     safe = isinstance(code, str) and code.replace("_", "").isalnum() and not (secret and secret in code)

@@ -91,7 +91,7 @@ def read_properties(path: str | Path) -> Properties:
     found = Properties()
     line, in_pem = 1, False
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with expanded(path).open("rb") as file:
             for element in parse(file):
                 if isinstance(element, KeyValue):
                     if "-----BEGIN" in element.source:
@@ -114,6 +114,26 @@ def read_properties(path: str | Path) -> Properties:
             f"{path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
         ) from None
     return found
+
+
+def expanded(path: str | Path, where: str = "") -> Path:
+    """Return a path whose `~` or `~USER` is replaced with the home folder.
+
+    Args:
+        path: the path.
+        where: beginning of error messages: the setting that contains the path, a colon and a space.
+
+    Raises:
+        ConfigError: the home folder is not known, or the path contains a NUL character.
+    """
+    if "\0" in str(path):
+        raise ConfigError(f"{where}{str(path)!r} contains a NUL character: correct the path")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ConfigError(
+            f"{where}{path}: the home folder of this user is not known: write the path without ~"
+        ) from None
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
@@ -198,7 +218,7 @@ def _variable(reference: str, place: str) -> str:
 
 
 def _content(name: str, place: str, folder: Path) -> str:
-    path = folder / Path(name).expanduser()
+    path = folder / expanded(name, f"{place}: ")
     try:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

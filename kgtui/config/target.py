@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.config.properties import Properties, filled_in, read_properties
+from kgtui.config.properties import Properties, expanded, filled_in, read_properties
 from kgtui.config.settings import flag
 from kgtui.errors import ConfigError
 
@@ -165,7 +165,7 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
     folder = settings.path.parent
     properties = Properties()
     if cluster.command_config:
-        file = folder / Path(cluster.command_config).expanduser()
+        file = folder / expanded(cluster.command_config, f"{key}.command_config: ")
         properties = filled_in(read_properties(file), str(file), folder)
     properties.override(filled_in(cluster.properties, key, folder), key)
     bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)

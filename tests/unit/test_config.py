@@ -14,6 +14,7 @@ import pytest
 from kgtui import config
 from kgtui.client.client_settings import from_properties
 from kgtui.config import ASSUMED
+from kgtui.config.properties import filled_in
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -288,6 +289,11 @@ def test_properties_files_are_read_as_kafkas_tools_read_them(tmp_path: Path) -> 
         f"line 7 of {file}": "c",
         "client.rack": "last",
     }
+    for path, problem in (("~no-such-user/f", "~no-such-user/f: the home folder of this"), ("a\0", "contains a NUL")):
+        with pytest.raises(ConfigError, match=problem):
+            config.read_properties(path)
+        with pytest.raises(ConfigError, match=f"^PLACE: client.id: .*{problem}"):
+            filled_in({"client.id": f"file:{path}"}, "PLACE", tmp_path)
     with pytest.raises(ConfigError, match="No such file or directory; expected a file of Java client properties"):
         config.read_properties(tmp_path / "none")
     file.write_bytes(b"a=\\u12")

@@ -184,7 +184,13 @@ def test_the_error_says_what_is_wrong_with_the_private_key(keys: dict[str, Priva
 def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    files = {"text": "hello", "expired": unsigned_token(exp=1), "list": "[]", "part": '{"header": 1}'}
+    files = {
+        "text": "hello",
+        "deep": "[" * 100_000,
+        "expired": unsigned_token(exp=1),
+        "list": "[]",
+        "part": '{"header": 1}',
+    }
     paths = {name: str(tmp_path / name) for name in files}
     for name, content in files.items():
         (tmp_path / name).write_text(content)
@@ -193,8 +199,10 @@ def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
         ("claim_exp_seconds", "86401", "exp.seconds=86401 is not a number of seconds from 0 to 86400"),
         ("claim_nbf_seconds", "-1", "nbf.seconds=-1 is not a number of seconds from 0 to 3600"),
         ("claim_jti_include", "yes", "claim.jti.include=yes is neither true nor false"),
+        ("claim_nbf_seconds", "0" * 9 + "9" * 9, "999999999 is not a number of seconds from 0 to 3600"),
         ("template_file", "/no/such", "template.file=/no/such: No such file or directory; expected a JSON object"),
         ("template_file", paths["text"], "this is not JSON; expected a JSON object such as"),
+        ("template_file", paths["deep"], "this is not JSON; expected a JSON object such as"),
         ("template_file", paths["list"], "this JSON does not have the expected structure; expected a JSON"),
         ("template_file", paths["part"], "this JSON does not have the expected structure; expected a JSON"),
         ("file", paths["text"], "this is not a JSON Web Token; expected a signed assertion"),

@@ -88,7 +88,7 @@ async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login(
     assert raw.sent[2][1].endswith(b"\x02\x01\x00")
 
 
-@pytest.mark.parametrize("message", [None, "no json", '["status"]', '{"status": "x y\\u001b"}'])
+@pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
 async def test_invalid_status_in_a_refusal_is_left_out_of_the_error(message: str | None) -> None:
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))

@@ -342,3 +342,19 @@ async def test_a_refusal_names_the_identity_and_the_reason_of_msk() -> None:
         await login.run(FakeConnection(refused), address)
     advice = f"check that an IAM policy allows kafka-cluster:Connect for {ROLE}/me, that the credentials are valid in"
     assert str(caught.value).startswith(f"{address} refused the AWS credentials (Access denied): {advice}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("credential_process = /no/such/program", "(/no/such/program: No such file or directory)"),
+        (f"credential_process = echo {SECRET}", "(JSONDecodeError)"),
+        (
+            "role_arn = arn:aws:iam::1:role/r\nweb_identity_token_file = /no/such",
+            "(/no/such: No such file or directory)",
+        ),
+    ],
+)
+async def test_the_error_says_which_source_of_aws_credentials_fails(tmp_path: Path, setting: str, reason: str) -> None:
+    (tmp_path / "config").write_text(f"[default]\n{setting}\n")
+    assert f"the AWS credentials cannot be used {reason}: set AWS_ACCESS_KEY_ID" in await failure(properties_of())

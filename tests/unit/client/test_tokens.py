@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 import traceback
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,8 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ),
         ({"sasl.oauthbearer.jwt.retriever.class": "x.Own"}, "Own is not supported yet: use one of DefaultJwtRetriever"),
         ({"sasl.jaas.config": f'{JAAS} extension_auth="x";'}, "extension_auth is not a valid extension"),
-        ({"sasl.login.read.timeout.ms": "1s"}, "sasl.login.read.timeout.ms is not a number: 1s"),
+        ({"sasl.login.read.timeout.ms": "1s"}, "sasl.login.read.timeout.ms=1s is not a number of milliseconds"),
+        ({"sasl.login.connect.timeout.ms": "9" * 20}, "sasl.login.connect.timeout.ms=99999999999999999999 is not"),
         ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
     ],
 )
@@ -157,6 +159,8 @@ def test_the_error_names_the_oauthbearer_property_that_is_wrong(more: dict[str, 
         (302, "", "redirects to another URL (HTTP 302): set sasl.oauthbearer.token.endpoint.url to that URL"),
         (503, "", "failed (HTTP 503): try again later"),
         (200, "<html>hello</html>", "returned application/json that is not JSON: check sasl.oauthbearer.token"),
+        (200, "[" * 100_000, "returned application/json that is not JSON"),
+        (400, "[" * 100_000, "refused the client 'team' (HTTP 400): check client id"),
         (200, '{"token": "x"}', "returned JSON without access_token"),
         (200, "[]", "returned JSON without access_token"),
         (200, '{"access_token": "a b"}', "returned a token with characters that are not allowed in a token"),
@@ -171,6 +175,17 @@ async def test_the_error_says_how_the_token_endpoint_responded(
     message = await failure(endpoint.properties())
     assert endpoint.url in message
     assert says in message
+
+
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 2024 00:00:00 +99999999999999", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
+async def test_unusable_times_in_the_response_of_the_token_endpoint_are_ignored(
+    endpoint: TokenServer, date: str
+) -> None:
+    nested = base64.urlsafe_b64encode(b"[" * 100_000).decode().rstrip("=")
+    endpoint.headers["Date"] = date
+    endpoint.body = f'{{"access_token": "a.{nested}.c", "expires_in": 1{"0" * 400}}}'
+    token = await source(endpoint.properties()).get()
+    assert (token.expires, token.ahead) == (inf, 0.0)
 
 
 async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint: TokenServer) -> None:
