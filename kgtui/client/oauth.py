@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from kgtui.client.assertion import FILE_KEY, ISSUER_KEY, Assertion, assertion_from_properties
 from kgtui.client.msk_iam import HANDLER, MECHANISM, MskIam, msk_iam_from_options
@@ -95,8 +95,8 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     url = properties.get(URL_KEY, "").strip()
     if not url and retriever != _JWT_BEARER:
         return _unsecured(options)
-    parts = urlsplit(url)
-    if parts.scheme not in _SCHEMES or not (parts.netloc or parts.scheme == "file") or not _has_valid_port(parts):
+    parts = _split(url)
+    if parts is None:
         shown = "…" if "@" in url else url
         raise ConfigError(
             f"{URL_KEY}={shown} is not a URL of a token endpoint: write https://HOST/PATH or file:///PATH"
@@ -119,15 +119,21 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     )
 
 
-def _has_valid_port(parts: SplitResult) -> bool:
-    """Return whether the port of a URL is a number or missing.
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of the URL of a token endpoint or of a file; None if the URL is not valid.
 
     In `https://user:pass/word@host`, for example, `pass` is taken for the port, because the slash ends the host.
     """
     try:
-        return parts.port is None or parts.port > 0
+        parts = urlsplit(url)
+        port_is_valid = parts.port is None or parts.port > 0
+        (parts.hostname or "").encode("idna")
     except ValueError:
-        return False
+        return None
+    if parts.scheme == "file":
+        return None if "\0" in unquote(parts.path) else parts
+    valid = parts.scheme in _SCHEMES and parts.netloc and port_is_valid and f"{parts.path}{parts.query}".isascii()
+    return parts if valid else None
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:

@@ -128,6 +128,10 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
     [
         ({"sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is missing: set it to"),
         ({"sasl.oauthbearer.token.endpoint.url": "idp/token"}, "idp/token is not a URL of a token endpoint"),
+        *(
+            ({"sasl.oauthbearer.token.endpoint.url": url}, f"url={url} is not a URL of a token endpoint: write")
+            for url in ("http://[idp/", "http://a..idp/", "http://idp/é", "file:///a%00b")
+        ),
         ({"sasl.oauthbearer.token.endpoint.url": f"u:{SECRET}@idp"}, "url=… is not a URL of a token endpoint"),
         ({"sasl.oauthbearer.token.endpoint.url": f"http://u:{SECRET}@idp/t"}, "url=… is not a URL of a token endpoint"),
         ({"sasl.oauthbearer.token.endpoint.url": "http://u:p@idp/t"}, "url contains a user name or password"),
