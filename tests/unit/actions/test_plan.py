@@ -5,9 +5,12 @@ Planning changes nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kgtui.actions.plan import Allowed, Refused, Undo, loss_text, plan
+from kgtui.actions.group_data import GroupData, read_group_data
+from kgtui.actions.plan import Allowed, Refused, Undo, loss_of, loss_text, plan
 from kgtui.errors import ClientError, UnreachableError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
@@ -149,6 +152,15 @@ async def test_plan_says_that_the_broker_may_have_hidden_offsets(
             (3, True): "offsets of at least 1 partition in 1 topic, at least 3 unread records",
         }[lag, mentioned]
     )
+
+
+async def test_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+    admin.add("g", state="Empty", lag=3)
+    data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
+    assert isinstance(data, GroupData)
+    loss = loss_of(replace(data, offsets=replace(data.offsets, hidden_topics=("secret",))))
+    assert loss_text(loss) == "offsets of at least 1 partition in 1 topic, at least 3 unread records"
+    assert loss.undo is Undo.PARTLY
 
 
 async def test_groups_with_similar_ids_are_planned_separately(admin: ScriptedAdmin) -> None:
