@@ -11,6 +11,7 @@ import asyncio
 import itertools
 import socket
 import threading
+from collections import deque
 from concurrent.futures import Future
 from functools import partial
 from ipaddress import ip_address
@@ -43,7 +44,7 @@ _numbers = itertools.count(1)
 class Tickets:
     """Gets Kerberos tickets, and logs in with them.
 
-    All calls that wait for a KDC run one after the other in daemon threads, so that they delay neither other tasks nor
+    All calls that wait for a KDC run one after the other in a daemon thread, so that they delay neither other tasks nor
     the exit of the process.
 
     Attributes:
@@ -53,7 +54,7 @@ class Tickets:
     def __init__(self, kerberos: Kerberos) -> None:
         self._kerberos = kerberos
         self._memory = f"MEMORY:kgtui-{next(_numbers)}"
-        self._busy = threading.Lock()
+        self._thread = _DaemonThread()
         self._names: dict[str, str] = {}
         self._credentials: Any = None
         self.principal = kerberos.principal
@@ -70,7 +71,7 @@ class Tickets:
         """
         try:
             async with asyncio.timeout(TIMEOUT):
-                self._credentials = await _in_daemon_thread(partial(self._get, host), self._busy)
+                self._credentials = await self._thread.run(partial(self._get, host))
         except TimeoutError:
             raise ConnectError(explain_silence(self._kerberos, self.server(host), TIMEOUT)) from None
 
@@ -189,20 +190,33 @@ def _host_name(host: str) -> str:
         return host
 
 
-async def _in_daemon_thread(work: Callable[[], T], lock: threading.Lock) -> T:
-    """Run a function in a daemon thread that holds the lock.
+class _DaemonThread:
+    """Runs functions one after the other in a daemon thread, which ends when no function is left to run."""
 
-    If this call is cancelled while the thread waits for the lock, the function does not run.
-    """
-    future: Future[T] = Future()
+    def __init__(self) -> None:
+        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._lock = threading.Lock()
+        self._is_running = False
 
-    def run() -> None:
-        with lock:
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run a function and return its result. If this call is cancelled before the function begins, it never runs."""
+        future: Future[T] = Future()
+        with self._lock:
+            self._jobs.append((future, work))
+            start, self._is_running = not self._is_running, True
+        if start:
+            threading.Thread(target=self._run_jobs, daemon=True, name="kgtui-kerberos").start()
+        return await asyncio.wrap_future(future)
+
+    def _run_jobs(self) -> None:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._is_running = False
+                    return
+                future, work = self._jobs.popleft()
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(work())
                 except BaseException as error:  # noqa: BLE001 - the caller receives the error
                     future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="kgtui-kerberos").start()
-    return await asyncio.wrap_future(future)

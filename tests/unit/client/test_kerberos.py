@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kgtui.client import tickets as client_tickets
 from kgtui.client.address import Address
 from kgtui.client.client_settings import from_properties
 from kgtui.client.kerberos import Kerberos
@@ -229,3 +232,24 @@ async def test_a_ticket_that_the_broker_refuses_is_reported(monkeypatch: pytest.
     assert str(caught.value).startswith(
         "b:9092 refused the Kerberos login as ada@B: check that the keytab of the broker has the current key of kafka/b"
     )
+
+
+async def test_tickets_that_a_silent_kdc_delays_wait_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, asked = threading.Event(), []
+
+    def wait(host: str) -> str:
+        asked.append(host)
+        answered.wait(10)
+        return host
+
+    tickets = Tickets(Kerberos("kafka", use_cache=True))
+    monkeypatch.setattr(tickets, "_get", wait)
+    monkeypatch.setattr(client_tickets, "TIMEOUT", 0.05)
+    before = threading.active_count()
+    failures = await asyncio.gather(*(tickets.get(f"broker-{n}") for n in range(20)), return_exceptions=True)
+    assert all(isinstance(one, ConnectError) for one in failures)
+    assert threading.active_count() <= before + 1
+    answered.set()
+    monkeypatch.setattr(client_tickets, "TIMEOUT", 5.0)
+    await tickets.get("last")
+    assert asked == ["broker-0", "last"]
