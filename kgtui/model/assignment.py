@@ -62,11 +62,11 @@ class Skew:
     """How unevenly items are distributed over members, hosts or racks.
 
     Attributes:
-        by: what each load covers: one `member`, one `host` or one `rack`.
-        loads: one load per member, host or rack; the one with the most items is first.
-        ratio: the largest number of items per member in one load, divided by the average number of items per member of
-            the group: 1 if the items are distributed evenly, 2 if one load has twice the average. None if nothing is
-            assigned.
+        by: `member`, `host` or `rack`.
+        loads: the number of items of each member, host or rack, the largest number first.
+        ratio: items per member on the busiest host (or of the busiest member, or in the busiest rack), divided by the
+            items per member in the whole group. It is 1 if the items are distributed evenly, and 2 if the busiest host
+            has twice the average. None if nothing is assigned.
     """
 
     by: str

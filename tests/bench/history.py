@@ -222,7 +222,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 
 
 def replay_figures(size: Size) -> Iterator[Figure]:
-    """Yield the time to load 40 groups as recorded by a random poll, and the time to load the timeline of one group."""
+    """Yield the times for loading 40 groups at a recorded poll, chosen at random, and the timeline of one group."""
     with tempfile.TemporaryDirectory() as folder:
         path = SyntheticLake(Path(folder), size).path
         started = time.perf_counter()

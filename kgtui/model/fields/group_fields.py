@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIST = "ListGroups"
-_DESCRIBE = "the describe RPC of the group's type"
+_DESCRIBE = "the RPC that describes groups of this type"
 _MOST_NAMES = 3
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     MemberField = Field[[Member]]
 
-_DESCRIBE = "the describe RPC of the group's type"
+_DESCRIBE = "the RPC that describes groups of this type"
 _METADATA = "the member's subscription metadata"
 _DECODED = "the member's metadata and assignment bytes"
 

@@ -161,8 +161,8 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # A value needs quotes if it is not one of the accepted values of its key. Without quotes, the parser would
-        # reject it as a typing mistake.
+        # Keys with `quoted` take certain words, and any other value in quotes. Without the quotes, the parser would
+        # reject another value as a typing mistake.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 

@@ -77,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The connectors and tasks that the worker runs when it joins; None in version 0, which has no such field."""
+    """The connectors and tasks that the worker already runs before it joins; None in version 0, which lacks it."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
