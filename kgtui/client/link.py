@@ -321,9 +321,9 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the connection to a bootstrap server as the bulk lane of the broker with the same address.
+        """Keep the connection to a bootstrap server, for requests of the lane `BULK` to the broker with this address.
 
-        If no broker has this address, close the connection.
+        If no broker has the address, close the connection.
         """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:

@@ -10,13 +10,13 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.printing import Progress, notify, print_text, terminal_width
 from kgtui.commands.time_options import parse_duration
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
+from kgtui.model.paths import expanded
 from kgtui.model.rfc3339 import parse_rfc3339
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _new_folder(given: str | None) -> str:
     """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
-    path = Path(given).expanduser()
+    path = expanded(given, "--lake: ")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} is not an empty folder; name an empty or new folder for the lake of the demo")
     return str(path)

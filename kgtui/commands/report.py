@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.commands.insights import report_missing_tables
 from kgtui.commands.printing import notify, print_bytes
 from kgtui.commands.time_options import parse_time
 from kgtui.errors import UsageError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "-":
         print_bytes(made)
     else:
-        path = Path(args.output).expanduser()
+        path = expanded(args.output, "--output: ")
         _write(path, made)
         count = len(found.insights.findings)
         notify(f"{path} was written with {count} finding{'' if count == 1 else 's'}")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.config.config_providers import PROVIDERS, declares_providers, resolved
 from kgtui.errors import ConfigError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
+    from pathlib import Path
 
 _JAAS = "sasl.jaas.config"
 _NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
@@ -114,26 +115,6 @@ def read_properties(path: str | Path) -> Properties:
             f"{path}: {error.escape} is not a valid escape: write \\u and four hexadecimal digits"
         ) from None
     return found
-
-
-def expanded(path: str | Path, where: str = "") -> Path:
-    """Return a path whose `~` or `~USER` is replaced with the home folder.
-
-    Args:
-        path: the path.
-        where: beginning of error messages: the setting that contains the path, a colon and a space.
-
-    Raises:
-        ConfigError: the home folder is not known, or the path contains a NUL character.
-    """
-    if "\0" in str(path):
-        raise ConfigError(f"{where}{str(path)!r} contains a NUL character: correct the path")
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise ConfigError(
-            f"{where}{path}: the home folder of this user is not known: write the path without ~"
-        ) from None
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.config.properties import Properties
 from kgtui.errors import ConfigError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ class Settings:
 def config_dir() -> Path:
     """Return the folder that contains `config.toml` and the user's themes."""
     if given := os.environ.get("KGTUI_CONFIG_DIR"):
-        return Path(given).expanduser()
+        return expanded(given, "KGTUI_CONFIG_DIR: ")
     from platformdirs import user_config_path
 
     return user_config_path("kgtui", appauthor=False)

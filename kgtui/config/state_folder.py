@@ -10,7 +10,12 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgtui.model.paths import expanded
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class StateFolder:
 def state_folder() -> StateFolder:
     """Return the state folder of the user, or the one named by `KGTUI_STATE_DIR`."""
     if given := os.environ.get("KGTUI_STATE_DIR"):
-        return StateFolder(Path(given).expanduser())
+        return StateFolder(expanded(given, "KGTUI_STATE_DIR: "))
     from platformdirs import user_state_path
 
     return StateFolder(user_state_path("kgtui", appauthor=False))

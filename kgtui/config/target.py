@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.config.properties import Properties, expanded, filled_in, read_properties
+from kgtui.config.properties import Properties, filled_in, read_properties
 from kgtui.config.settings import flag
 from kgtui.errors import ConfigError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     from kgtui.config.settings import Settings

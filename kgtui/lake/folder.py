@@ -12,17 +12,18 @@ import os
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgtui.errors import LakeError
+from kgtui.errors import ConfigError, LakeError
 from kgtui.lake.schemas import LAYER, VERSION
 from kgtui.model.cluster import Retention
+from kgtui.model.paths import expanded
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Container
+    from pathlib import Path
     from typing import Self
 
 
@@ -53,11 +54,14 @@ class LakeFolder:
         """Return the lake at a path. A leading `~` is replaced with the home folder.
 
         Raises:
-            LakeError: the path is a URL, such as that of an object store.
+            LakeError: the path is a URL, such as that of an object store, or its home folder is not known.
         """
         if _URL.match(str(path)):
             raise LakeError(f"{path} is not a local folder: lakes in object stores are not supported yet")
-        return cls(Path(path).expanduser())
+        try:
+            return cls(expanded(path))
+        except ConfigError as error:
+            raise LakeError(str(error)) from None
 
     @property
     def lock(self) -> Path:

@@ -100,8 +100,7 @@ class Gold:
             if missing:
                 return TableAge(
                     table.title,
-                    error=f"columns are missing: {', '.join(sorted(missing))}; `kgtui pipeline run` creates the table "
-                    "again",
+                    error=f"columns are missing: {', '.join(sorted(missing))}; `kgtui pipeline run` adds them",
                 )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:

@@ -60,8 +60,8 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if the source tables have no new rows.
 
     The result begins with the earlier of two days: the first day that has new rows, and the newest day of the last run.
-    It includes all later days. All days are returned if a gold table is missing or was created again, or if no complete
-    run has stored its row counts.
+    It includes all later days. All days are returned if a gold table or one of its columns is missing, if a gold table
+    was created again, or if no complete run has stored its row counts.
 
     Raises:
         LakeError: a table cannot be read.
@@ -100,8 +100,12 @@ def _row_counts(table: StoredTable) -> dict[str, int]:
 
 
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
-    """Return gold table → id of the Delta table. The id changes when a table is removed and created again."""
-    return {table.name: table.identity() for table in _existing_tables(folder, *GOLD)}
+    """Return gold table → id of the Delta table. The id changes when a table is removed and created again.
+
+    A table without some of its columns is left out, so that the columns are computed for all days.
+    """
+    found = zip(GOLD, (_existing_tables(folder, table) for table in GOLD), strict=True)
+    return {table.name: one.identity() for table, stored in found for one in stored if one.has_columns(table.names)}
 
 
 def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:

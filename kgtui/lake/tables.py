@@ -85,6 +85,10 @@ class StoredTable:
         """Return the id of the Delta table. The id changes when a table is removed and created again."""
         return str(self._open().metadata().id)
 
+    def has_columns(self, names: Iterable[str]) -> bool:
+        """Return whether the table has all of these columns. An older kgtui may have written it without some."""
+        return {field.name for field in self._open().schema().fields}.issuperset(names)
+
     def rows_by_day(self) -> dict[date, int]:
         """Return day → number of rows. The result is empty if the table is not divided into days.
 

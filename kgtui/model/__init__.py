@@ -28,6 +28,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `explanation` | explains faults, group states and unknown lag, and what to do |
 | `command_line` | command lines for Kafka's own tools |
 | `text` | escapes control characters, and removes secrets |
+| `paths` | replaces `~` in paths that users write |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |
 | `rfc3339` | times as RFC 3339 text, and back |
 | `slices` | runs a long computation in short slices, so that the terminal UI handles keys in between |

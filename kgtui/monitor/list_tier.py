@@ -149,8 +149,8 @@ class ListTier:
         self._left_at: dict[int, float] = {}
         self._removals = PendingRemovals(store, timer.now)
         self._wake = asyncio.Event()
-        # Group lists are stored in slices, between which key presses are handled. Because of this lock, only one list
-        # is stored at a time, so that a key press waits for at most one slice.
+        # A list of groups is stored in slices, and key presses are handled between the slices. If several lists were
+        # stored at the same time, a key press would wait for a slice of each. This lock prevents that.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:

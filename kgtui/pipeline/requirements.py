@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kgtui.errors import SparkError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -235,7 +236,7 @@ JARS = (
 def jar_cache() -> Path:
     """Return the folder for downloaded jars: `spark-jars` in kgtui's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "kgtui" / "spark-jars"
+    return expanded(base, "XDG_CACHE_HOME: ") / "kgtui" / "spark-jars"
 
 
 def find_jars(on_progress: Callable[[str], None] | None = None) -> tuple[Path, ...]:
@@ -313,7 +314,7 @@ def _jar_folders() -> list[Path]:
     """Return the folders that may contain jars, in the order in which they are searched."""
     folders = [jar_cache()]
     if named := os.environ.get(JARS_VARIABLE):
-        folders.insert(0, Path(named).expanduser())
+        folders.insert(0, expanded(named, f"{JARS_VARIABLE}: "))
     pyspark = find_spec("pyspark")
     if pyspark is not None and pyspark.submodule_search_locations:
         folders.append(Path(pyspark.submodule_search_locations[0]) / "jars")

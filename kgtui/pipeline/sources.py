@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType, TimestampType
 
 from kgtui.errors import SourceError
+from kgtui.model.paths import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -107,7 +108,7 @@ def stream_topic(
 
 def records_folder(path: Path | str) -> Path:
     """Return the absolute path of a folder with files of records. Raises `SourceError` if it does not exist."""
-    folder = Path(path).expanduser().absolute()
+    folder = expanded(path).absolute()
     if not folder.is_dir():
         raise SourceError(f"{folder}: there is no such folder")
     return folder

@@ -129,10 +129,12 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, days: Iterable[str] | None = None) -> None:
         """Replace all rows of a table, or the rows of some days; the table is created if it does not exist.
 
+        Columns that the stored table lacks are added. They are null in rows that are not replaced.
+
         Args:
             days: days whose rows are replaced. `rows` must not contain other days. None replaces all rows.
         """
-        writer = rows.transform(conform, table).write.format("delta").mode("overwrite")
+        writer = rows.transform(conform, table).write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if not self.exists(table):
             partition_by = [] if table.partition is None else [table.partition]
             writer = writer.partitionBy(*partition_by).options(**SETTINGS)

@@ -182,7 +182,7 @@ def lake_of(session: Session) -> LakeChoice:
 
     named = os.environ.get(LAKE_VARIABLE, "").strip()
     if named:
-        return LakeChoice(Path(named).expanduser(), f"from {LAKE_VARIABLE}")
+        return LakeChoice(Path(named), f"from {LAKE_VARIABLE}")
     return LakeChoice(default_folder(session), "the default folder for recordings", chosen=False)
 
 

@@ -6,6 +6,8 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from deltalake import DeltaTable, write_deltalake
+
 from kgtui.commands.pipeline import update_gold
 from kgtui.history import RecordingReader
 from kgtui.lake.schemas import COMMITS, FORECAST, GOLD, HEALTH, LAG
@@ -64,13 +66,21 @@ def test_forecast_uses_the_recorded_retention_time_of_the_topic(uninterrupted_la
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
+def without_column(path: Path, column: str) -> None:
+    """Rewrite a Delta table without one of its columns, as if an older kgtui had written the table."""
+    rows = DeltaTable(str(path)).to_pyarrow_table().drop_columns([column])
+    write_deltalake(str(path), rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
+
+
 def test_recomputing_a_day_gives_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
-) -> None:  # fmt: skip
+) -> None:
+    """One of the tables lacks a column before the day is recomputed, as if an older kgtui had written it."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}
     assert update_gold(lake) == ()
+    without_column(lake.path(LAG), "lost")
     tomorrow = START + 86_400_000
     record(RecordingBuilder(lake.folder.path), Cluster(2), tomorrow, 12, gap="recorder stopped")
     day = datetime.fromtimestamp(START / 1000, UTC).date()

@@ -229,6 +229,16 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
+async def test_insights_of_a_lake_in_an_unknown_home_folder_shows_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
+    app, _ = app_on(cluster(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_insights(pilot, app)
+        assert "the home folder of this user is not known: write the path without ~" in unwrapped_text(app)
+
+
 async def test_insights_without_a_lake_shows_the_commands_that_create_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

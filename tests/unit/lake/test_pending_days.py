@@ -17,7 +17,7 @@ from kgtui.lake.arrow import arrow_schema
 from kgtui.lake.delta import load_deltalake
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.pending_days import pending_days
-from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD
+from kgtui.lake.schemas import BASELINE, CHURN, COMMITS, GOLD, LAG
 from kgtui.lake.tables import create_tables
 from tests.unit.history.recording_builder import START, RecordingBuilder
 from tests.unit.history.test_recording_reader import poll_of
@@ -136,6 +136,15 @@ def test_gold_table_added_by_an_upgrade_makes_all_days_pending(
 ) -> None:
     run_pipeline(folder)
     monkeypatch.setattr("kgtui.lake.pending_days.GOLD", (*GOLD, replace(CHURN, name="added")))
+    assert pending_days(folder).days == (FIRST, SECOND)
+
+
+def test_gold_table_without_one_of_its_columns_makes_all_days_pending(folder: LakeFolder) -> None:
+    run_pipeline(folder)
+    assert pending_days(folder).days == ()
+    path = str(folder.table(LAG.name, LAG.layer))
+    rows = load_deltalake().DeltaTable(path).to_pyarrow_table().drop_columns(["lost"])
+    load_deltalake().write_deltalake(path, rows, mode="overwrite", schema_mode="overwrite", partition_by=["day"])
     assert pending_days(folder).days == (FIRST, SECOND)
 
 

@@ -106,3 +106,8 @@ def test_lake_without_polls_cannot_be_opened_as_a_recording(tmp_path: Path) -> N
 def test_url_is_refused_as_the_path_of_a_lake(path: str | Path) -> None:
     with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
         LakeFolder.of(path)
+
+
+def test_lake_in_an_unknown_home_folder_is_rejected() -> None:
+    with pytest.raises(LakeError, match="the home folder of this user is not known"):
+        LakeFolder.of("~no-such-user/lake")

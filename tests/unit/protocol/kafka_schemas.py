@@ -50,7 +50,7 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the layout of one version in Kafka's schema, in the same form as the result of `kgtui_layout`.
+    """Return the fields and types that Kafka's schema gives a message in `version`, in the form of `kgtui_layout`.
 
     `shared` has the structs that several fields of the schema use: name of the struct → its fields.
     """

@@ -1,0 +1,27 @@
+"""Paths that users write in options, settings and environment variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgtui.errors import ConfigError
+
+
+def expanded(path: str | Path, where: str = "") -> Path:
+    """Return a path whose `~` or `~USER` is replaced with the home folder.
+
+    Args:
+        path: the path.
+        where: beginning of error messages: the setting that contains the path, a colon and a space.
+
+    Raises:
+        ConfigError: the home folder is not known, or the path contains a NUL character.
+    """
+    if "\0" in str(path):
+        raise ConfigError(f"{where}{str(path)!r} contains a NUL character: correct the path")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ConfigError(
+            f"{where}{path}: the home folder of this user is not known: write the path without ~"
+        ) from None
