@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -78,6 +79,14 @@ class TokenServer:
         }
 
 
+class QuietServer(ThreadingHTTPServer):
+    """An HTTP server that prints nothing if a client closes its connection before the response is written."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
     """Run a token endpoint on a free port of loopback. With `tls`, its URL begins with https."""
@@ -102,7 +111,7 @@ def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     scheme = "http" if tls is None else "https"

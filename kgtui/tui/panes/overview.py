@@ -76,6 +76,7 @@ class OverviewPane(Pane):
         super().__init__(id=id, classes=classes)
         self._summed: tuple[GroupOffsets | None, OffsetSummary | None] = (None, None)
         self._notice_lines: list[PaneLine] = []
+        self._columns = 0
 
     def compose(self) -> ComposeResult:
         yield TextLines(id="fields")
@@ -116,10 +117,12 @@ class OverviewPane(Pane):
         self._write(fresh=fresh)
 
     def _write(self, *, fresh: bool) -> None:
-        if self.snapshot is None or self.group is None or not self.text.columns:
-            # A hidden pane has no width. Its text is written by `on_resize` when the pane is shown.
+        if self.snapshot is None or self.group is None:
             return
-        width = max(20, self.text.columns - 1)
+        # A hidden pane has no width. Its text keeps the width that it had before, because the pane shows this text
+        # for a moment when it is shown again.
+        self._columns = self.text.columns or self._columns
+        width = max(20, self._columns - 1)
         parts = overview_sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
             placeholder=self.placeholder,

@@ -9,7 +9,7 @@ import hmac
 import threading
 import time
 import traceback
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
@@ -22,6 +22,7 @@ from kgtui.client.login import Login
 from kgtui.client.msk_iam import HANDLER, MskIam, region_of
 from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
+from tests.token_server import QuietServer
 from tests.unit.client import test_login
 from tests.unit.client.test_login import FakeConnection
 
@@ -75,7 +76,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
