@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.client.properties import JAAS_KEY
 from kgtui.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from kgtui.client.properties import LoginModule
 
 SERVICE_KEY = "sasl.kerberos.service.name"
-_JAAS = "sasl.jaas.config"
 _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
@@ -77,20 +77,20 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
     if module.short_name != _MODULE:
         default = "" if properties.get("sasl.mechanism", "").strip() else " (Kafka's default mechanism)"
         raise ConfigError(
-            f"{_JAAS}: GSSAPI{default} needs the login module com.sun.security.auth.module.{_MODULE}, not "
+            f"{JAAS_KEY}: GSSAPI{default} needs the login module com.sun.security.auth.module.{_MODULE}, not "
             f"{module.short_name}: set sasl.mechanism to the mechanism of this login module"
         )
-    options = {name: str.__str__(value.reveal()).strip() for name, value in module.options.items()}
+    options = {name: value.strip() for name, value in module.plain_options().items()}
     service = _service(properties, options)
     kerberos = _ibm(service, options) if module.name.startswith(_IBM) else _openjdk(service, options)
     if not kerberos.keytab and not kerberos.use_cache:
         raise ConfigError(
-            f"{_JAAS}: {_MODULE} has no source of tickets: set useKeyTab=true with keyTab and principal, or "
+            f"{JAAS_KEY}: {_MODULE} has no source of tickets: set useKeyTab=true with keyTab and principal, or "
             "useTicketCache=true"
         )
     if kerberos.keytab and not kerberos.principal:
         raise ConfigError(
-            f'{_JAAS}: principal is missing: write principal="NAME@REALM" with a principal of the keytab; klist -k '
+            f'{JAAS_KEY}: principal is missing: write principal="NAME@REALM" with a principal of the keytab; klist -k '
             f"{kerberos.keytab} lists them"
         )
     check_installed()
@@ -103,7 +103,7 @@ def unknown_options(module: LoginModule) -> tuple[str, ...]:
     if module.name.startswith(_IBM):
         known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
     return tuple(
-        f"{_JAAS}: {option} is not an option of {_MODULE}: it has no effect"
+        f"{JAAS_KEY}: {option} is not an option of {_MODULE}: it has no effect"
         for option in sorted(module.options.keys() - known)
     )
 
@@ -132,7 +132,7 @@ def _service(properties: Mapping[str, str], options: Mapping[str, str]) -> str:
     in_properties, in_options = properties.get(SERVICE_KEY, "").strip(), options.get("serviceName", "")
     if in_properties and in_options and in_properties != in_options:
         raise ConfigError(
-            f"{SERVICE_KEY}={in_properties} differs from serviceName={in_options} in {_JAAS}: remove one of them"
+            f"{SERVICE_KEY}={in_properties} differs from serviceName={in_options} in {JAAS_KEY}: remove one of them"
         )
     if service := in_properties or in_options:
         return service
@@ -145,16 +145,16 @@ def _service(properties: Mapping[str, str], options: Mapping[str, str]) -> str:
 def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
     for option, advice in _MUST_BE_FALSE.items():
         if _true(options, option):
-            raise ConfigError(f"{_JAAS}: {option}=true is not supported: {advice}")
+            raise ConfigError(f"{JAAS_KEY}: {option}=true is not supported: {advice}")
     if options.get("isInitiator", "true").lower() != "true":
-        raise ConfigError(f"{_JAAS}: isInitiator=false is for brokers: remove the option, because kgtui is a client")
+        raise ConfigError(f"{JAAS_KEY}: isInitiator=false is for brokers: remove the option, because kgtui is a client")
     for file, switch in (("keyTab", "useKeyTab"), ("ticketCache", "useTicketCache")):
         if options.get(file) and not _true(options, switch):
             raise ConfigError(
-                f"{_JAAS}: {file} has no effect without {switch}=true: add {switch}=true, or remove {file}"
+                f"{JAAS_KEY}: {file} has no effect without {switch}=true: add {switch}=true, or remove {file}"
             )
     if _true(options, "useKeyTab") and not options.get("keyTab"):
-        raise ConfigError(f'{_JAAS}: keyTab is missing: write keyTab="/path/to/file.keytab"')
+        raise ConfigError(f'{JAAS_KEY}: keyTab is missing: write keyTab="/path/to/file.keytab"')
     return Kerberos(
         service,
         options.get("principal", ""),
@@ -167,9 +167,13 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
 def _ibm(service: str, options: Mapping[str, str]) -> Kerberos:
     """Read the options of IBM's login module, in which paths are URLs such as `file:///etc/kafka.keytab`."""
     if options.get("credsType", "initiator").lower() == "acceptor":
-        raise ConfigError(f"{_JAAS}: credsType=acceptor is for brokers: remove the option, because kgtui is a client")
+        raise ConfigError(
+            f"{JAAS_KEY}: credsType=acceptor is for brokers: remove the option, because kgtui is a client"
+        )
     if _true(options, "useDefaultKeytab"):
-        raise ConfigError(f"{_JAAS}: useDefaultKeytab=true is not supported: set useKeytab to the path of the keytab")
+        raise ConfigError(
+            f"{JAAS_KEY}: useDefaultKeytab=true is not supported: set useKeytab to the path of the keytab"
+        )
     cache = _path(options.get("useCcache", ""))
     return Kerberos(
         service,

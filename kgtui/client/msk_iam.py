@@ -106,7 +106,7 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
     needed = _MODULES[mechanism]
     if module.short_name != needed:
         raise ConfigError(f"sasl.jaas.config: {mechanism} needs the login module {needed}, not {module.short_name}")
-    options = {name: str.__str__(value.reveal()) for name, value in module.options.items()}
+    options = module.plain_options()
     if "awsMskRegionProvider" in options:
         raise ConfigError(
             "sasl.jaas.config: awsMskRegionProvider is not supported, because kgtui cannot run Java classes: remove "

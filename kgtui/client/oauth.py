@@ -88,7 +88,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
         return OAuth(msk_iam=msk_iam_from_options(mechanism, module))
     if module.short_name != _MODULE:
         raise ConfigError(f"sasl.jaas.config: OAUTHBEARER needs the login module {_MODULE}, not {module.short_name}")
-    options = {name: str.__str__(value.reveal()) for name, value in module.options.items()}
+    options = module.plain_options()
     retriever = properties.get(_RETRIEVER_KEY, "").strip().rpartition(".")[2]
     if retriever and retriever not in _RETRIEVERS:
         raise ConfigError(f"{_RETRIEVER_KEY}: {retriever} is not supported yet: use one of {', '.join(_RETRIEVERS)}")

@@ -280,6 +280,10 @@ class LoginModule:
         """The name of the Java class without its package."""
         return self.name.rpartition(".")[2]
 
+    def plain_options(self) -> dict[str, str]:
+        """Return the options with unmasked values. They may be passwords, so the result must never be shown."""
+        return {name: str.__str__(value.reveal()) for name, value in self.options.items()}
+
 
 def parse_jaas(text: str) -> LoginModule:
     """Parse the value of `sasl.jaas.config`.

@@ -127,6 +127,11 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
     file = _permitted(allowed, folder, place, path) / key
     if "/" in key or key in {"", ".."}:
         raise ConfigError(f"{place}: {key!r} is not the name of a file in {path}")
+    return read_value(file, place)
+
+
+def read_value(file: Path, place: str) -> str:
+    """Return the content of a file that contains the value of a property. Raises ConfigError if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

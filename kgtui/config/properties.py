@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgtui.config.config_providers import PROVIDERS, declares_providers, resolved
+from kgtui.config.config_providers import PROVIDERS, declares_providers, read_value, resolved
 from kgtui.errors import ConfigError
 from kgtui.model.paths import expanded
 
@@ -199,12 +199,7 @@ def _variable(reference: str, place: str) -> str:
 
 
 def _content(name: str, place: str, folder: Path) -> str:
-    path = folder / expanded(name, f"{place}: ")
-    try:
-        return path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "this is not text in UTF-8"
-        raise ConfigError(f"{place}: {path}: {why}; expected a file that contains the value") from None
+    return read_value(folder / expanded(name, f"{place}: "), place).rstrip("\r\n")
 
 
 def _escaped(text: str) -> str:

@@ -104,8 +104,9 @@ def _table_ids(folder: LakeFolder) -> dict[str, str]:
 
     A table without some of its columns is left out, so that the columns are computed for all days.
     """
-    found = zip(GOLD, (_existing_tables(folder, table) for table in GOLD), strict=True)
-    return {table.name: one.identity() for table, stored in found for one in stored if one.has_columns(table.names)}
+    columns = {table.name: table.names for table in GOLD}
+    found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD)}
+    return {name: identity for name, identity in found.items() if identity is not None}
 
 
 def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:

@@ -81,13 +81,14 @@ class StoredTable:
             None if written is None else written / 1000,
         )
 
-    def identity(self) -> str:
-        """Return the id of the Delta table. The id changes when a table is removed and created again."""
-        return str(self._open().metadata().id)
+    def identity(self, columns: Iterable[str]) -> str | None:
+        """Return the id of the Delta table, or None if the table lacks one of the columns.
 
-    def has_columns(self, names: Iterable[str]) -> bool:
-        """Return whether the table has all of these columns. An older kgtui may have written it without some."""
-        return {field.name for field in self._open().schema().fields}.issuperset(names)
+        The id changes when a table is removed and created again. An older kgtui may have written fewer columns.
+        """
+        delta = self._open()
+        stored = {field.name for field in delta.schema().fields}
+        return str(delta.metadata().id) if stored.issuperset(columns) else None
 
     def rows_by_day(self) -> dict[date, int]:
         """Return day → number of rows. The result is empty if the table is not divided into days.

@@ -76,7 +76,6 @@ class OverviewPane(Pane):
         super().__init__(id=id, classes=classes)
         self._summed: tuple[GroupOffsets | None, OffsetSummary | None] = (None, None)
         self._notice_lines: list[PaneLine] = []
-        self._columns = 0
 
     def compose(self) -> ComposeResult:
         yield TextLines(id="fields")
@@ -119,10 +118,7 @@ class OverviewPane(Pane):
     def _write(self, *, fresh: bool) -> None:
         if self.snapshot is None or self.group is None:
             return
-        # A hidden pane has no width. Its text keeps the width that it had before, because the pane shows this text
-        # for a moment when it is shown again.
-        self._columns = self.text.columns or self._columns
-        width = max(20, self._columns - 1)
+        width = max(20, self.text.columns - 1)
         parts = overview_sections(
             self.snapshot, self.group, self._summed[1], command_config=self.command_config, series=self.series,
             placeholder=self.placeholder,

@@ -55,11 +55,17 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self.can_focus = focus
         self._lines: Sequence[PaneLine] = ()
+        self._last_columns = 0
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, without the scroll bar."""
-        return self.scrollable_content_region.width
+        """Width of a line in terminal cells, without the scroll bar.
+
+        While the widget is hidden, this is the last width that it had, so that its text is not wrapped to a few cells,
+        which would be visible for a moment when the widget is shown again.
+        """
+        self._last_columns = self.scrollable_content_region.width or self._last_columns
+        return self._last_columns
 
     @property
     def plain_text(self) -> str:
