@@ -86,6 +86,18 @@ class QuietServer(ThreadingHTTPServer):
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Answer requests in a thread until the end of the block."""
+        thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield
+        finally:
+            self.shutdown()
+            self.server_close()
+            thread.join()
+
 
 @contextmanager
 def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
@@ -116,11 +128,5 @@ def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     scheme = "http" if tls is None else "https"
     endpoint = TokenServer(f"{scheme}://127.0.0.1:{server.server_port}/token", claims={"sub": "team"})
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with server.running():
         yield endpoint
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -17,10 +17,9 @@ from kgtui.client.client_settings import from_properties
 from kgtui.client.tokens import Tokens
 from kgtui.errors import ConfigError, ConnectError
 from tests.signed_tokens import PrivateKey, new_key, verified, write_key
-from tests.token_server import TokenServer, token_server, unsigned_token
+from tests.token_server import TokenServer, unsigned_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from kgtui.client.oauth import OAuth
@@ -29,13 +28,6 @@ PASSPHRASE = "k3y-S3cret"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 PREFIX = "sasl.oauthbearer.assertion."
 RETRIEVER = "org.apache.kafka.common.security.oauthbearer.JwtBearerJwtRetriever"
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
-    monkeypatch.setenv("no_proxy", "*")
-    with token_server() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -78,12 +78,8 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 
     server = QuietServer(("127.0.0.1", 0), Handler)
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield received
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with server.running():
+        yield received
 
 
 def answer(form: dict[str, list[str]]) -> tuple[int, str]:

@@ -27,17 +27,9 @@ from tests.brokers.certificates import make_certificates
 from tests.token_server import SECRET, TokenServer, token_server, unsigned_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 JAAS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
-    monkeypatch.setenv("no_proxy", "*")
-    with token_server() as server:
-        yield server
 
 
 def source(properties: dict[str, str]) -> Tokens:

@@ -1,0 +1,20 @@
+"""Fixtures of the tests of logins with tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.token_server import TokenServer, token_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
+    """A running token endpoint, which is reached without a proxy."""
+    monkeypatch.setenv("no_proxy", "*")
+    with token_server() as server:
+        yield server
