@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs
 
 from tests.signed_tokens import sign
@@ -44,6 +44,8 @@ class TokenServer:
             If the result is false, the response is the error `invalid_grant`.
         signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
         pause: time until the response, in seconds.
+        drip: None to send the response at once. Otherwise, its bytes are sent one by one with pauses of 20 ms, from the
+            status line (`status`) or from the body (`body`).
         received: header fields and form fields of each request.
     """
 
@@ -56,6 +58,7 @@ class TokenServer:
     accepts: Callable[[dict[str, list[str]]], bool] = lambda _: True
     signed_with: tuple[RSAPrivateKey, str] | None = None
     pause: float = 0.0
+    drip: Literal["status", "body"] | None = None
     received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
 
     def token(self) -> str:
@@ -114,11 +117,19 @@ def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
                 status, body = 400, '{"error": "invalid_grant"}'
             elif body is None:
                 body = json.dumps({"access_token": endpoint.token(), "expires_in": endpoint.lifetime})
-            self.send_response_only(status)
-            for name, value in endpoint.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
+            lines = [
+                f"HTTP/1.0 {status} Test",
+                *(f"{name}: {value}" for name, value in endpoint.headers.items()),
+                "",
+                "",
+            ]
+            self._send("\r\n".join(lines).encode(), endpoint.drip == "status")
+            self._send(body.encode(), endpoint.drip is not None)
+
+        def _send(self, data: bytes, one_by_one: bool) -> None:
+            for part in (data[i : i + 1] for i in range(len(data))) if one_by_one else [data]:
+                self.wfile.write(part)
+                time.sleep(0.02 if one_by_one else 0)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -22,6 +22,8 @@ of kgtui that imports aiokafka.
 | `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
 | `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |
+| `http_deadline` | limits the total time of an HTTP request |
+| `daemon_thread` | runs blocking functions in a thread that does not delay the exit |
 | `kerberos` | the settings of GSSAPI (Kerberos), read from Java client properties |
 | `tickets` | gets Kerberos tickets, and creates the messages of GSSAPI logins |
 | `kerberos_errors` | explains why a login with Kerberos failed, and what to do |

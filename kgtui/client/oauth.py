@@ -50,7 +50,8 @@ class OAuth:
             sent instead of the client secret (KIP-1258).
         scope: requested scope; empty if none is requested.
         urlencode: whether id and secret are URL-encoded before they are put into the request header.
-        timeout: time limit for connecting to the token endpoint and for each read, in seconds.
+        timeout: time limit for connecting to the token endpoint and for each read, in seconds. A whole request may
+            take twice as long.
         tls: TLS settings for the token endpoint; None for the defaults of the system.
         extensions: names and values that are sent to the broker together with the token.
         claims: claims of tokens without a signature.

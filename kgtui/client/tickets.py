@@ -10,23 +10,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-import threading
-from collections import deque
-from concurrent.futures import Future
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from kgtui.client.daemon_thread import DaemonThread
 from kgtui.client.kerberos_errors import explain_failure, explain_keytab, explain_silence, failure_of
 from kgtui.errors import ConnectError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator
 
     from kgtui.client.kerberos import Kerberos
-
-T = TypeVar("T")
 
 TIMEOUT = 5.0
 """Time limit for getting a ticket, in seconds.
@@ -54,7 +50,7 @@ class Tickets:
     def __init__(self, kerberos: Kerberos) -> None:
         self._kerberos = kerberos
         self._memory = f"MEMORY:kgtui-{next(_numbers)}"
-        self._thread = _DaemonThread()
+        self._thread = DaemonThread("kgtui-kerberos")
         self._names: dict[str, str] = {}
         self._credentials: Any = None
         self.principal = kerberos.principal
@@ -188,35 +184,3 @@ def _host_name(host: str) -> str:
         return socket.getnameinfo((host, 0), socket.NI_NAMEREQD)[0]
     except OSError:
         return host
-
-
-class _DaemonThread:
-    """Runs functions one after the other in a daemon thread, which ends when no function is left to run."""
-
-    def __init__(self) -> None:
-        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        self._lock = threading.Lock()
-        self._is_running = False
-
-    async def run(self, work: Callable[[], T]) -> T:
-        """Run a function and return its result. If this call is cancelled before the function begins, it never runs."""
-        future: Future[T] = Future()
-        with self._lock:
-            self._jobs.append((future, work))
-            start, self._is_running = not self._is_running, True
-        if start:
-            threading.Thread(target=self._run_jobs, daemon=True, name="kgtui-kerberos").start()
-        return await asyncio.wrap_future(future)
-
-    def _run_jobs(self) -> None:
-        while True:
-            with self._lock:
-                if not self._jobs:
-                    self._is_running = False
-                    return
-                future, work = self._jobs.popleft()
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - the caller receives the error
-                    future.set_exception(error)

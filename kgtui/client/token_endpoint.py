@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from kgtui.client.claims import clock_advice
+from kgtui.client.http_deadline import HttpDeadline
 from kgtui.errors import ConfigError, ConnectError
 
 if TYPE_CHECKING:
@@ -65,28 +66,31 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def request_token(oauth: OAuth) -> Response:
-    """Request a token. This function blocks.
+    """Request a token. This function blocks, for at most twice the time limit of connecting and of each read.
 
     Raises:
         ConnectError: the token endpoint cannot be reached, refuses the client, or returns something other than a token.
             The message contains no secret.
     """
     where = f"the token endpoint {oauth.url}"
-    handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
-    if oauth.tls is not None:
-        context = oauth.tls.context(urlsplit(oauth.url).hostname or "")
-        handlers.append(urllib.request.HTTPSHandler(context=context))
-    opener = urllib.request.build_opener(*handlers)
-    try:
-        with opener.open(_request(oauth), timeout=oauth.timeout) as response:
-            content, headers = response.read(LIMIT + 1), response.headers
-    except urllib.error.HTTPError as error:
-        with error:
-            raise ConnectError(f"{where} {_explain_status(error, oauth)}") from None
-    except urllib.error.URLError as error:
-        raise ConnectError(f"{where} {_explain(error.reason, oauth)}") from None
-    except (OSError, HTTPException) as error:
-        raise ConnectError(f"{where} {_explain(error, oauth)}") from None
+    context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")
+    deadline, limit = HttpDeadline(), 2 * oauth.timeout
+    opener = urllib.request.build_opener(_NoRedirect(), *deadline.handlers(context))
+    too_slow = f"did not complete its response within {limit:g} s: check the URL, and the log of the identity provider"
+    with deadline.within(limit):
+        try:
+            with opener.open(_request(oauth), timeout=oauth.timeout) as response:
+                content, headers = response.read(LIMIT + 1), response.headers
+        except urllib.error.HTTPError as error:
+            with error:
+                problem = _explain_status(error, oauth)
+        except (OSError, HTTPException) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            problem = too_slow if deadline.is_over else _explain(reason, oauth)
+        else:
+            problem = too_slow if deadline.is_over else ""
+    if problem:
+        raise ConnectError(f"{where} {problem}")
     return _parse(content, headers, where)
 
 

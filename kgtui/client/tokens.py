@@ -9,6 +9,7 @@ import random
 import re
 import time
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from kgtui.client.claims import SKEW, claims_of, clock_advice, describe, time_of
+from kgtui.client.daemon_thread import DaemonThread
 from kgtui.client.msk_iam import region_of, sign
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConnectError
@@ -111,7 +113,7 @@ class Tokens:
 
     async def _fetch(self) -> Token:
         region = self._region
-        token = await asyncio.to_thread(self._read, region)
+        token = await DaemonThread("kgtui-tokens").run(partial(self._read, region))
         if region == self._region:
             self._token = token
             lifetime = token.expires - token.received

@@ -9,12 +9,14 @@ import json
 import socket
 import socketserver
 import ssl
+import subprocess
+import sys
 import threading
 import time
 import traceback
 from math import inf
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -199,6 +201,55 @@ async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint
     endpoint.pause = 1.0
     silent = endpoint.properties(**{"sasl.login.read.timeout.ms": "100"})
     assert "did not answer within 0.1 s: check the URL, network and firewall" in await failure(silent)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("part", ["status", "body"])
+async def test_a_token_endpoint_that_sends_single_bytes_is_reported_after_a_total_time(
+    part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each read ends within its own time limit."""
+    monkeypatch.setenv("no_proxy", "*")
+    context, options = None, ""
+    if tls:
+        certificates = make_certificates(tmp_path)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificates.server)
+        options = f'ssl.truststore.type="PEM" ssl.truststore.location="{certificates.authority}"'
+    with token_server(context) as endpoint:
+        endpoint.drip = part
+        started = time.monotonic()
+        more = {"sasl.login.read.timeout.ms": "200", "sasl.jaas.config": f"{JAAS} {options};"}
+        message = await failure(endpoint.properties(**more))
+        assert "did not complete its response within 0.4 s: check the URL, and the log of the identity" in message
+        assert time.monotonic() - started < 2
+
+
+async def test_the_error_code_of_a_token_endpoint_is_reported_even_if_its_body_is_slow(endpoint: TokenServer) -> None:
+    endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
+    message = await failure(endpoint.properties(**{"sasl.login.read.timeout.ms": "200"}))
+    assert "refused the client 'team' (HTTP 401): check client id, client secret and scope" in message
+
+
+def test_the_exit_does_not_wait_for_a_silent_token_endpoint(endpoint: TokenServer) -> None:
+    program = """
+import asyncio, sys
+from kgtui.client.oauth import OAuth
+from kgtui.client.tokens import Tokens
+
+async def main():
+    async with asyncio.timeout(0.3):
+        await Tokens(OAuth(sys.argv[1])).get()
+
+asyncio.run(main())
+"""
+    endpoint.pause = 5.0
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", program, endpoint.url], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr.rstrip().endswith("TimeoutError")
+    assert time.monotonic() - started < 4
 
 
 async def test_error_for_an_expired_or_future_token_gives_the_clock_difference(endpoint: TokenServer) -> None:
