@@ -8,6 +8,7 @@ so an empty result or 0 always means that the broker reported it.
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from kgtui.model import member_index
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
+
+
+class Need(Enum):
+    """Data of a group that a term or a sort key needs in addition to the list of groups."""
+
+    DESCRIPTION = "members"
+    OFFSETS = "offsets"
+    WATCHING = "health"
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:

@@ -8,6 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from kgtui.tui.tree.layout import RowKey
+from kgtui.tui.tree.renderer import TreeHeading
 from tests.pilot.app_driver import HOSTILE, LAGS, ROWS, app_on, main_screen, rows, sample_snapshot, settled
 from tests.pilot.scripted_monitor import many_groups, snapshot_of
 
@@ -197,6 +198,25 @@ async def test_sorting_by_lag_puts_groups_with_unknown_lag_last(tmp_path: Path) 
         await settled(pilot)
         names = [row.split()[1] for row in rows(app) if row]
     assert names[:5] == ["orders.export", "share-mailer", "payments.settle", "orders.enrich", "old-batch"]
+
+
+async def test_a_sort_term_in_the_filter_sorts_the_tree_by_any_key(tmp_path: Path) -> None:
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press(*["b"] * 5)
+        screen = main_screen(app)
+        screen.set_filter("sort:coordinator-")
+        await settled(pilot)
+        names = [row.split()[1] for row in rows(app) if row]
+        coordinators = [screen.snapshot.groups[name].coordinator for name in names]
+        assert coordinators == sorted(coordinators, reverse=True)
+        assert len(set(coordinators)) > 1
+        heading = "".join(text for text, _ in screen.query_one(TreeHeading).pieces(60))
+        assert "ungrouped, coordinator-" in heading
+        await pilot.press("s")
+        await settled(pilot)
+        assert tree_of(app).model.sort == "name"
 
 
 async def test_the_last_valid_filter_stays_active_while_the_filter_is_invalid(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ terms. The package imports other modules of the model. It imports RE2 only for f
 | `lexer` | splits a filter into terms and values |
 | `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
 | `query` | `Query`: selects and sorts groups of a snapshot |
-| `term_catalog` | `TERMS` and `SORT_KEYS`: the filter terms and sort keys |
+| `term_catalog` | `TERMS`: the filter terms |
+| `sort_keys` | `SORT_KEYS`: the values by which filters and the tree can sort groups |
 | `terms` | classes of filter terms, which decide whether a group matches |
 | `verdict_terms` | the filter term `verdict:` |
 | `patterns` | wildcards, letter sequences and regular expressions |
@@ -17,9 +18,11 @@ terms. The package imports other modules of the model. It imports RE2 only for f
 
 from __future__ import annotations
 
+from kgtui.model.facts import Need
 from kgtui.model.query.parser import parse
 from kgtui.model.query.query import FilterCache, Query, SortKey, ordered
-from kgtui.model.query.term_catalog import HELP, NOTES, SORT_KEYS, HelpRow, Need, help_text
+from kgtui.model.query.sort_keys import SORT_KEYS
+from kgtui.model.query.term_catalog import HELP, NOTES, HelpRow, help_text
 
 __all__ = [
     "HELP",

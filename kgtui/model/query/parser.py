@@ -11,7 +11,8 @@ from kgtui.model.query.lexer import Lexer
 from kgtui.model.query.patterns import Glob, PatternError, regex_matcher
 from kgtui.model.query.query import Query, SortKey
 from kgtui.model.query.ranges import COUNT_EXPECTED, COUNT_UNITS, TIME_EXPECTED, RangeSyntaxError, read_range
-from kgtui.model.query.term_catalog import SORT, SORT_KEYS, TERM_KEYS, FlagKey, FuzzyKey, ListingKey, NameKey, NumberKey
+from kgtui.model.query.sort_keys import SORT_KEYS
+from kgtui.model.query.term_catalog import SORT, TERM_KEYS, FlagKey, FuzzyKey, ListingKey, NameKey, NumberKey
 from kgtui.model.query.terms import FlagTerm, IdMatch, IdTerm, ListingTerm, NameTerm, NumberTerm
 
 if TYPE_CHECKING:

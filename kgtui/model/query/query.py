@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgtui.model.query.term_catalog import SORT_KEYS, Need
+from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.model.query.terms import FlagTerm, IdTerm, ListingTerm
 from kgtui.model.slices import SLICE, run_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
+    from kgtui.model.facts import Need
     from kgtui.model.group import Listing
     from kgtui.model.query.terms import NameTerm, NumberTerm, Tester
     from kgtui.model.query.verdict_terms import VerdictTerm
@@ -91,11 +92,11 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
     """
     found = sorted(ids)
     for key in reversed(keys):
-        if key.key == "name":
+        if key.key == NAME:
             found.sort(reverse=key.descending)
             continue
-        value_of = SORT_KEYS[key.key].value
-        values = [(value_of(snapshot, group), group) for group in found]
+        value_of = SORT_KEYS[key.key].reader(snapshot)
+        values = [(value_of(group), group) for group in found]
         known = [(value, group) for value, group in values if value is not None]
         known.sort(key=lambda pair: pair[0], reverse=key.descending)
         found = [group for _, group in known] + [group for value, group in values if value is None]

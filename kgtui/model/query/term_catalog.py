@@ -1,4 +1,4 @@
-"""The catalog of filter terms and sort keys, which the parser, the help, the README and error messages use.
+"""The catalog of filter terms, which the parser, the help, the README and error messages use.
 
 Adding a term means adding an entry to `TERMS`. `python -m kgtui.model.query` prints the catalog as a Markdown table.
 """
@@ -6,12 +6,13 @@ Adding a term means adding an entry to `TERMS`. `python -m kgtui.model.query` pr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
+from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS
+from kgtui.model.query.sort_keys import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 UNKNOWN = "unknown"
-
-
-class Need(Enum):
-    """Data of a group that a term or a sort key needs in addition to the list of groups."""
-
-    DESCRIPTION = "members"
-    OFFSETS = "offsets"
-    WATCHING = "health"
 
 
 class Number(NamedTuple):
@@ -186,29 +179,6 @@ _OFFSETS = frozenset({Need.OFFSETS})
 _WATCHING = frozenset({Need.WATCHING})
 
 
-class SortKeyEntry(NamedTuple):
-    """One way to sort groups.
-
-    Attributes:
-        value: function that takes a snapshot and a group id, and returns the value by which the group is sorted, or
-            None if it is not known. Groups with an unknown value come last.
-        needs: the data that the value needs in addition to the list of groups.
-    """
-
-    value: Callable[[Snapshot, str], float | str | None]
-    needs: frozenset[Need] = frozenset()
-
-
-SORT_KEYS: Mapping[str, SortKeyEntry] = {
-    "name": SortKeyEntry(lambda _snapshot, group: group),
-    "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
-    "members": SortKeyEntry(facts.member_count, _DESCRIPTION),
-    "lag": SortKeyEntry(lambda snapshot, group: _lag(snapshot, group).value, _OFFSETS),
-    "age": SortKeyEntry(lambda snapshot, group: _age(snapshot, group).value),
-    "type": SortKeyEntry(facts.type_of),
-    "coordinator": SortKeyEntry(lambda snapshot, group: snapshot.groups[group].coordinator),
-}
-
 TERMS: tuple[TermKey, ...] = (
     FuzzyKey("fuzzy", "The group id contains these letters in this order.", "fuzzy:pmtset", heading="fuzzy:word"),
     ListingKey(
@@ -345,7 +315,6 @@ TERMS: tuple[TermKey, ...] = (
 TERM_KEYS: Mapping[str, TermKey] = {entry.key: entry for entry in TERMS}
 
 SORT = "sort"
-_SORT_NAMES = tuple(SORT_KEYS)
 
 
 class HelpRow(NamedTuple):
@@ -364,7 +333,7 @@ HELP: tuple[HelpRow, ...] = (
     *(HelpRow(entry.heading or f"{entry.key}:", entry.meaning, entry.example) for entry in TERMS),
     HelpRow(
         f"{SORT}:",
-        f"Sort by {', '.join(_SORT_NAMES[:-1])} or {_SORT_NAMES[-1]}. A - after the name reverses the order.",
+        f"Sort by {joined()}. A - after the name reverses the order.",
         "sort:lag-",
     ),
     HelpRow(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 from kgtui.model.query.lexer import spelled
 from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
-from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN, FlagKey, ListingKey, NameKey, Need, NumberKey
+from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN, FlagKey, ListingKey, NameKey, NumberKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from kgtui.model.facts import Need
     from kgtui.model.group import Listing
     from kgtui.model.query.patterns import Glob
     from kgtui.model.query.ranges import Range

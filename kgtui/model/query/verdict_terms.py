@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model.burrow import Status
-from kgtui.model.query.term_catalog import UNKNOWN, Need
+from kgtui.model.facts import Need
+from kgtui.model.query.term_catalog import UNKNOWN
 from kgtui.model.query.terms import negation
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kgtui.model.query.sort_keys import CYCLED_SORT_KEYS, SORT_KEYS, joined
 from kgtui.tui.messages import LiveRequested
 from kgtui.tui.screen_actions.action import Action
-from kgtui.tui.tree.grouping import GROUPINGS
-from kgtui.tui.tree.sorting import SORTS
+from kgtui.tui.tree.grouping import GROUPING_TITLES, GROUPINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,8 +112,9 @@ def _next_grouping(screen: ClusterScreen) -> None:
 
 
 def _next_sorting(screen: ClusterScreen) -> None:
-    sort = SORTS[(SORTS.index(screen.group_tree.model.sort) + 1) % len(SORTS)]
-    screen.group_tree.sort_by(sort, descending=sort != "name")
+    sort, keys = screen.group_tree.model.sort, CYCLED_SORT_KEYS
+    following = keys[(keys.index(sort) + 1) % len(keys)] if sort in keys else keys[0]
+    screen.group_tree.sort_by(following, descending=SORT_KEYS[following].largest_first)
 
 
 def _toggle_problems(screen: ClusterScreen) -> None:
@@ -149,9 +150,9 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="next", keys="n", shown_keys="n", name="Next match", run=_next_match,
                 help="Go to the next group that matches the filter, expanding its branch if necessary."),
     _FindAction(id="group-by", keys="b", shown_keys="b", name="Group by", run=_next_grouping, footer=2, replay_footer=7,
-                help="Group the tree by type, state, coordinator, topic or name, or not at all."),
+                help=f"Go to the next grouping of the tree: {'; '.join(GROUPING_TITLES.values())}."),
     _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting, footer=3, replay_footer=8,
-                help="Sort groups by name, lag or members."),
+                help=f"Sort groups by {joined(CYCLED_SORT_KEYS)}."),
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems, footer=4,
                 help="Show only groups of which some data could not be read, or all groups again."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),

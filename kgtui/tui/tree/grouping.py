@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
+"""The groupings in the order in which key `b` goes through them."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",
@@ -30,6 +31,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
     "family": "by name",
     "flat": "ungrouped",
 }
+"""Each grouping → its name in the heading of the tree, in the palette and in the help."""
 
 Path = tuple[str, ...]
 """Identifies a node by the keys of its ancestors and its own key, such as `("consumer", "Stable")`.
@@ -91,6 +93,11 @@ class TreeNodes:
         """
         return sum(node.count for node in self.top)
 
+    @property
+    def keys_from_cluster(self) -> bool:
+        """Whether the keys of the nodes are names from the cluster, and not kgtui's own labels."""
+        return self.grouping in _KEYS_OF_GROUP
+
 
 def type_label(group_type: str | None, protocol: str) -> str:
     """Return the group type and the protocol as a label, such as `classic · connect` or `classic · simple`.
@@ -110,10 +117,8 @@ def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
     listing = snapshot.groups.get(group)
     if listing is None:
         return None
-    if grouping == "topic":
-        return (_topics_of(snapshot, group)[0],)
-    if grouping == "family":
-        return (family_of(group) or OTHER_NAMES,)
+    if grouping in _KEYS_OF_GROUP:
+        return (_KEYS_OF_GROUP[grouping](snapshot, group)[0],)
     return _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
 
 
@@ -152,7 +157,7 @@ def build_nodes(
             filter. A listing is the type, state and coordinator of a group in the response of ListGroups.
     """
     lists = snapshot.by_listing if chosen is None else chosen
-    if grouping in ("topic", "family"):
+    if grouping in _KEYS_OF_GROUP:
         buckets = yield from _by_group(snapshot, grouping, lists)
     else:
         buckets = yield from _by_listing(snapshot, grouping, lists)
@@ -211,10 +216,20 @@ def _families_of(snapshot: Snapshot, group: str) -> Sequence[str]:
     return (family_of(group) or OTHER_NAMES,)
 
 
+_KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
+    "topic": _topics_of,
+    "family": _families_of,
+}
+"""Each grouping that needs more than the list of groups → function that takes a snapshot and a group id.
+
+The function returns the keys of the nodes that contain the group.
+"""
+
+
 def _by_group(
     snapshot: Snapshot, grouping: Grouping, lists: Mapping[Listing, Sequence[str]]
 ) -> Generator[None, None, dict[Path, list[Sequence[str]]]]:
-    keys_of: Callable[[Snapshot, str], Sequence[str]] = _topics_of if grouping == "topic" else _families_of
+    keys_of = _KEYS_OF_GROUP[grouping]
     ids_by_key: dict[str, list[str]] = defaultdict(list)
     for ids in lists.values():
         for start in range(0, len(ids), SLICE):
@@ -271,7 +286,7 @@ def _rank(path: Path, grouping: Grouping) -> tuple[tuple[int, int, str], ...]:
 def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
     if key in _LAST:
         return (9, _LAST.index(key), key)
-    if grouping in ("topic", "family"):
+    if grouping in _KEYS_OF_GROUP:
         return (0, 0, key)
     if grouping == "coordinator" and key.startswith("broker "):
         return (0, int(key[7:]), "")

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from kgtui.model import facts
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.query import FilterCache
+from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import run_at_once
 from kgtui.monitor.gc_tuning import untrack
 from kgtui.tui.tree.grouping import TreeNodes, build_nodes, path_of
 from kgtui.tui.tree.layout import RowKey, RowLayout
 from kgtui.tui.tree.rows import TreeRow
-from kgtui.tui.tree.sorting import Sort, merge_sorted, sort_groups
+from kgtui.tui.tree.sorting import merge_sorted, sort_groups
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping, Sequence
@@ -50,6 +51,7 @@ class TreeModel:
 
     Attributes:
         totals: path of a node → total lag of its groups, as last computed by the tree widget.
+        sort: a key of `SORT_KEYS`, by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
         cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
             the group has been deleted.
@@ -61,7 +63,7 @@ class TreeModel:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.grouping: Grouping = "type"
-        self.sort: Sort = "name"
+        self.sort = NAME
         self.descending = False
         self.nodes = TreeNodes()
         self.totals: dict[Path, NodeTotal] = {}
@@ -168,12 +170,12 @@ class TreeModel:
         The groups of a large node are in order of name until they have been sorted in the background.
         """
         ids = self._ordered.get(node.path)
-        if ids is not None and self.sort != "name":
+        if ids is not None and self.sort != NAME:
             return ids
         ids = run_at_once(self.groups_by_name(node))
-        if self.sort == "name" and not self.descending:
+        if self.sort == NAME and not self.descending:
             return ids
-        if self.sort != "name" and len(ids) > SORTED_AT_ONCE:
+        if self.sort != NAME and len(ids) > SORTED_AT_ONCE:
             return ids
         return run_at_once(sort_groups(ids, self.snapshot, self.sort, self.descending))
 
@@ -251,7 +253,7 @@ class TreeModel:
             anchor: the deleted group and the path of the node that contained it.
         """
         span = self.layout.span(anchor.path)
-        if span is None or anchor.group is None or self.sort != "name":
+        if span is None or anchor.group is None or self.sort != NAME:
             return None
         start, ids = span
         at = len(ids) - bisect_left(ids[::-1], anchor.group) if self.descending else bisect_left(ids, anchor.group)
@@ -369,7 +371,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
     for node in nodes.by_path.values():
         if node.parts and (not node.path or model.is_open(node)):
             ids = await slices.run(model.groups_by_name(node))
-            if model.sort != "name":
+            if model.sort != NAME:
                 order[node.path] = await slices.run(sort_groups(ids, snapshot, model.sort, model.descending))
     searched = await slices.run(query.search_steps(snapshot)) if query.needs else None
     shown = len(snapshot.groups) if chosen is None else sum(len(ids) for ids in chosen.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kgtui.model.query.sort_keys import NAME, SORT_KEYS
 from kgtui.tui import text
 from kgtui.tui.tree.grouping import NodeTotal, shared_state
 
@@ -82,19 +83,20 @@ def column_widths(width: int) -> TreeColumns:
 def heading_line(width: int, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    The title of the column that groups are sorted by ends with `+` (ascending) or `-` (descending).
+    The title of the column that groups are sorted by ends with `+` (ascending) or `-` (descending). A sort key without
+    a title follows the grouping, for example `by state, age-`.
 
     Args:
         grouping: text about the grouping, such as `by type, state`.
-        sort: what the groups are sorted by: `name`, `lag` or `members`.
+        sort: a key of `SORT_KEYS`.
     """
     wide = column_widths(width)
     sign = {True: "-", False: "+"}[descending]
-    names = {"name": "name", "members": "count", "lag": "lag"}
-    shown = {key: f"{name}{sign}" if key == sort else name for key, name in names.items()}
-    left = f" {grouping}" + (f", {shown['name']}" if sort == "name" and descending else "")
-    roles = {key: "sorted" if key == sort else "heading" for key in names}
-    right = _right(wide, shown["members"], roles["members"], shown["lag"], roles["lag"], "")
+    titles = {key: SORT_KEYS[key].column + (sign if key == sort else "") for key in ("members", "lag")}
+    roles = {key: "sorted" if key == sort else "heading" for key in titles}
+    by_name = sort == NAME and not descending
+    left = f" {grouping}" + ("" if sort in titles or by_name else f", {sort}{sign}")
+    right = _right(wide, titles["members"], roles["members"], titles["lag"], roles["lag"], "")
     return _joined([(text.pad(left, wide.name + wide.verdict + 1), "heading"), *right], cursor=False)
 
 
@@ -116,8 +118,10 @@ def node_line(
     shown_state = state is not None and state == node.key
     name_width = max(wide.name + wide.verdict - len(indent) - 2 - (2 if shown_state else 0), 1)
     total = total or NodeTotal(None, node.count)
-    ours = nodes.grouping not in ("topic", "family")
-    name = text.fit(text.dotted(node.key), name_width, cut="middle") if ours else text.plain(node.key, name_width)
+    if nodes.keys_from_cluster:
+        name = text.plain(node.key, name_width)
+    else:
+        name = text.fit(text.dotted(node.key), name_width, cut="middle")
     lag = text.lag(total.lag, total.lower_bound)
     return _joined(
         [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from kgtui.model.query import parse
+from kgtui.model.query.sort_keys import NAME
 from kgtui.model.slices import Slices, SupersededError
 from kgtui.tui.messages import GroupOpened, GroupSelected
 from kgtui.tui.tree.grouping import sum_nodes
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.tree.grouping import Grouping, Node
     from kgtui.tui.tree.model import TreeModel
-    from kgtui.tui.tree.sorting import Sort
 
 SLICE_SECONDS = 0.004
 """Maximum time, in seconds, for which the layout of a new snapshot blocks the event loop without a pause."""
@@ -100,9 +100,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def filter(self, query: Query) -> None:
         """Show only the groups that match the query. A `sort:` term in the query also changes the sort order."""
         self._query = query
-        if query.order and query.order[0].key in ("name", "lag", "members"):
-            self.model.sort = query.order[0].key  # type: ignore[assignment]
-            self.model.descending = query.order[0].descending
+        if query.order:
+            self.model.sort, self.model.descending = query.order[0].key, query.order[0].descending
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
@@ -111,8 +110,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.model.reset_openness()
         self._choice_made()
 
-    def sort_by(self, sort: Sort, *, descending: bool) -> None:
-        """Sort the groups of every node."""
+    def sort_by(self, sort: str, *, descending: bool) -> None:
+        """Sort the groups of every node by a key of `SORT_KEYS`."""
         self.model.sort, self.model.descending = sort, descending
         self._choice_made()
 
@@ -263,7 +262,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.apply_layout(scroll_anchor)
         self.scroll_to_cursor()
         self._post_selection(before)
-        if self.model.sort != "name":
+        if self.model.sort != NAME:
             self._layout_due.set()
 
     def next_match(self) -> bool:

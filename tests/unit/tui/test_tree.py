@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import LagTotal
+from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary
 from kgtui.tui.tree.grouping import GROUPINGS, Grouping, Node, NodeTotal, build_nodes, family_of, path_of, sum_nodes
@@ -29,7 +30,7 @@ from kgtui.tui.tree.rows import (
     heading_line,
     node_line,
 )
-from kgtui.tui.tree.sorting import SORTS, Sort, merge_sorted, sort_groups
+from kgtui.tui.tree.sorting import merge_sorted, sort_groups
 from tests.pilot.scripted_monitor import NOW, Row, many_groups, snapshot_of, summary
 
 if TYPE_CHECKING:
@@ -168,10 +169,12 @@ def lag_cell(line: TreeLine) -> str:
 
 
 @given(
-    st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)), st.sampled_from(SORTS), st.booleans()
+    st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 9)),
+    st.sampled_from(("name", "lag", "members")),
+    st.booleans(),
 )
 def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
-    values: dict[str, int | None], sort: Sort, down: bool
+    values: dict[str, int | None], sort: str, down: bool
 ) -> None:
     rows: list[Row] = [(name, "consumer", "consumer", "Stable", 1) for name in values]
     snapshot = snapshot_of(rows, summaries={name: summary(value, value) for name, value in values.items()})
@@ -182,6 +185,23 @@ def test_tree_sorts_equal_values_by_group_id_and_unknown_values_last(
     known = [name for name in values if values[name] is not None]
     expected = sorted(known, key=lambda name: (-(values[name] or 0) if down else (values[name] or 0), name))
     assert found == expected + sorted(name for name in values if values[name] is None)
+
+
+@given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
+def test_tree_sorts_groups_by_every_sort_key_like_the_filter_language(rows: list[Row], sort: str, down: bool) -> None:
+    snapshot = snapshot_of(rows)
+    ids = sorted(snapshot.groups)
+    found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
+    assert found == ordered(ids, (SortKey(sort, down),), snapshot)
+
+
+@pytest.mark.parametrize("sort", SORT_KEYS)
+def test_tree_sorts_groups_that_were_deleted_after_the_last_layout(sort: str) -> None:
+    model = _model(20)
+    model.sort = sort
+    model.snapshot = snapshot_of(many_groups(10))
+    shown = [group for node in model.nodes.by_path.values() if node.parts for group in model.groups_in_order(node)]
+    assert len(shown) == 20
 
 
 def _model(count: int) -> TreeModel:

@@ -1,0 +1,110 @@
+"""The catalog of sort keys: the values by which groups can be sorted, in filters and in the tree of the terminal UI.
+
+Adding a sort key means adding an entry to `SORT_KEYS`. The parser, the tree, its heading, the help, the README and the
+error messages use it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model import facts
+from kgtui.model.facts import Need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kgtui.model.snapshot import Snapshot
+
+    ValueReader = Callable[[str], float | str | None]
+
+
+class SortKeyEntry(NamedTuple):
+    """One way to sort groups.
+
+    Attributes:
+        value: function that takes a snapshot and a group id, and returns the value by which the group is sorted, or
+            None if it is not known. Groups with an unknown value come last.
+        needs: the data that the value needs in addition to the list of groups.
+        column: title of the column of the tree that shows the value; `` if there is none.
+        cycled: whether key `s` of the terminal UI goes through this sort key.
+        largest_first: whether key `s` puts the largest value first.
+        in_summary, newer_in: as in `kgtui.model.query.term_catalog.NumberKey`, for values that can be read faster.
+    """
+
+    value: Callable[[Snapshot, str], float | str | None]
+    needs: frozenset[Need] = frozenset()
+    column: str = ""
+    cycled: bool = False
+    largest_first: bool = True
+    in_summary: str = ""
+    newer_in: str = ""
+
+    def reader(self, snapshot: Snapshot) -> ValueReader:
+        """Return a function that takes a group id and returns the value of this group in the snapshot."""
+        if not self.in_summary:
+            return partial(self.value, snapshot)
+        value, in_summary = self.value, attrgetter(self.in_summary)
+        summaries, newer = snapshot.summaries, getattr(snapshot, self.newer_in)
+
+        def read(group: str) -> float | str | None:
+            summary = summaries.get(group)
+            if summary is None or group in newer:
+                return value(snapshot, group)
+            return in_summary(summary)  # type: ignore[no-any-return]
+
+        return read
+
+
+def _lag(snapshot: Snapshot, group: str) -> int | None:
+    total = facts.lag_total(snapshot, group)
+    return None if total is None else total.lag
+
+
+def _age(snapshot: Snapshot, group: str) -> float | None:
+    at = facts.read_at(snapshot, group)
+    return None if at is None else max(snapshot.taken_at - at, 0.0)
+
+
+def _coordinator(snapshot: Snapshot, group: str) -> int | None:
+    # The tree may still show a group that the newest snapshot does not contain.
+    listing = snapshot.groups.get(group)
+    return None if listing is None else listing.coordinator
+
+
+NAME = "name"
+"""The sort key of the group id, by which the lists of groups in a snapshot are already sorted."""
+
+SORT_KEYS: Mapping[str, SortKeyEntry] = {
+    NAME: SortKeyEntry(lambda _snapshot, group: group, cycled=True, largest_first=False),
+    "lag": SortKeyEntry(
+        _lag,
+        frozenset({Need.OFFSETS}),
+        column="lag",
+        cycled=True,
+        in_summary="lag",
+        newer_in="offsets",
+    ),
+    "members": SortKeyEntry(
+        facts.member_count,
+        frozenset({Need.DESCRIPTION}),
+        column="count",
+        cycled=True,
+        in_summary="members",
+        newer_in="details",
+    ),
+    "state": SortKeyEntry(lambda snapshot, group: snapshot.state_of(group)),
+    "age": SortKeyEntry(_age),
+    "type": SortKeyEntry(facts.type_of),
+    "coordinator": SortKeyEntry(_coordinator),
+}
+
+CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled)
+"""The sort keys that key `s` of the terminal UI goes through, in this order."""
+
+
+def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:
+    """Return the names of sort keys as text: `name, lag or members`."""
+    return f"{', '.join(keys[:-1])} or {keys[-1]}"
