@@ -20,6 +20,7 @@ of kgtui that imports aiokafka.
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |
 | `assertion` | creates the signed assertions that a token endpoint accepts instead of a client secret |
 | `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
+| `aws_errors` | explains why AWS credentials cannot be used, and what to do |
 | `claims` | the claims of a JSON Web Token, and advice about wrong clocks |
 | `token_endpoint` | requests a token from the token endpoint of an identity provider |
 | `http_deadline` | limits the total time of an HTTP request |

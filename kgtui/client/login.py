@@ -97,7 +97,10 @@ class Login:
             while True:
                 reply = await _ask(raw, SASL_AUTHENTICATE, {"AuthBytes": message})
                 if reply["ErrorCode"]:
-                    raise ConnectError(self._explain_refusal(reply, address), address=str(address))
+                    refusal = self._explain_refusal(reply, address)
+                    if self._tokens is not None:
+                        self._tokens.refuse()
+                    raise ConnectError(refusal, address=str(address))
                 lifetime = reply["SessionLifetimeMs"]
                 try:
                     message = await steps.asend(reply["AuthBytes"])

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from kgtui.client.aws_errors import ADVICE, explain_error, explain_refused_request
 from kgtui.client.secret import NO_SECRET, Secret
 from kgtui.errors import ConfigError, ConnectError
 
@@ -34,29 +35,6 @@ _MODULES = {MECHANISM: "IAMLoginModule", "OAUTHBEARER": "OAuthBearerLoginModule"
 _HOST = re.compile(r".*\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?\.?", re.IGNORECASE)
 _TIMEOUT = 10.0
 """Time limit for connecting to AWS STS and for each read, in seconds."""
-
-_SHOWN_ERRORS = frozenset(
-    {
-        "ConfigParseError",
-        "ConnectTimeoutError",
-        "EndpointConnectionError",
-        "InvalidRegionError",
-        "NoCredentialsError",
-        "PartialCredentialsError",
-        "ProfileNotFound",
-        "ReadTimeoutError",
-        "SSOTokenLoadError",
-        "TokenRetrievalError",
-        "UnauthorizedSSOTokenError",
-    }
-)
-"""Errors of botocore whose text contains no secret. Of other errors, only the name is shown."""
-
-
-_ADVICE = (
-    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsProfileName in "
-    "sasl.jaas.config to a profile"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +145,8 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     from botocore.exceptions import ClientError
     from botocore.session import Session
 
+    session = Session(profile=settings.profile or None)
     try:
-        session = Session(profile=settings.profile or None)
         region = region or _configured_region(session)
         credentials = _credentials(session, settings, region)
 
@@ -180,14 +158,12 @@ def sign(settings: MskIam, region: str) -> SignedToken:
         identity = _identity(session, credentials, settings, region) if settings.show_identity else ""
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "no reason given")
-        raise ConnectError(
-            f"AWS refused {error.operation_name} ({code}): check awsRoleArn in sasl.jaas.config, the trust policy of "
-            "the role, and that the credentials are valid"
-        ) from None
+        message = explain_refused_request(str(error.operation_name), str(code), session, settings.profile)
+        raise ConnectError(message) from None
     except ConnectError:
         raise
     except Exception as error:  # noqa: BLE001 - botocore's sources of credentials raise any exception
-        raise ConnectError(f"the AWS credentials cannot be used ({_reason(error)}): {_ADVICE}") from None
+        raise ConnectError(explain_error(error, session, settings.profile)) from None
     return SignedToken(Secret(text), expires_ms / 1000 - time.time(), identity)
 
 
@@ -200,14 +176,6 @@ def _configured_region(session: Any) -> str:
             "broker host names that end with .kafka.REGION.amazonaws.com"
         )
     return str(region)
-
-
-def _reason(error: Exception) -> str:
-    """Return the text of an error, or only its name if the text may contain a secret."""
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    name = type(error).__name__
-    return str(error).rstrip(".") if name in _SHOWN_ERRORS else name
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
@@ -224,7 +192,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
     frozen = loaded.get_frozen_credentials() if loaded is not None else None
     if frozen is None or not (frozen.access_key and frozen.secret_key):
         problem = f"the AWS profile {settings.profile!r} has none" if settings.profile else "none were found"
-        raise ConnectError(f"AWS credentials are missing ({problem}): {_ADVICE}")
+        raise ConnectError(f"AWS credentials are missing ({problem}): {ADVICE}")
     return frozen
 
 

@@ -33,7 +33,10 @@ A random fraction in this range is chosen for each token, as in Kafka's clients.
 """
 
 RETRY_PAUSE = 10.0
-"""Pause after a failed refresh, in seconds. Until then, the old token is used if it is still valid."""
+"""Pause after a failed refresh, and shortest time until a refused token is replaced, in seconds.
+
+Until then, the old token is used if it is still valid.
+"""
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 """Matches a bearer token (RFC 6750). Kafka accepts no other characters in a token."""
@@ -61,6 +64,7 @@ class Tokens:
     def __init__(self, oauth: OAuth) -> None:
         self._oauth = oauth
         self._token: Token | None = None
+        self._is_refused = False
         self._refresh_at = 0.0
         self._fetching: asyncio.Task[Token] | None = None
         self._region = ""
@@ -77,6 +81,8 @@ class Tokens:
         """
         if self._oauth.msk_iam is not None and (region := region_of(host) or self._region) != self._region:
             self._region, self._token, self._fetching = region, None, None
+        if self._is_refused and self._token is not None and time.time() >= self._token.received + RETRY_PAUSE:
+            self._token = None
         if self._token is not None and time.time() < self._refresh_at:
             return self._token
         if self._fetching is None or self._fetching.done():
@@ -89,6 +95,14 @@ class Tokens:
                 raise
             self._refresh_at = min(time.time() + RETRY_PAUSE, self._token.expires)
             return self._token
+
+    def refuse(self) -> None:
+        """Note that a broker has refused the current token.
+
+        The token may have been revoked, or the user may have corrected the credentials since it was requested. The
+        next call of `get` therefore requests a new token, but no sooner than `RETRY_PAUSE` after the last one.
+        """
+        self._is_refused = True
 
     def advice(self) -> str:
         """Return what a user can do if a broker refuses the token.
@@ -115,7 +129,7 @@ class Tokens:
         region = self._region
         token = await DaemonThread("kgtui-tokens").run(partial(self._read, region))
         if region == self._region:
-            self._token = token
+            self._token, self._is_refused = token, False
             lifetime = token.expires - token.received
             self._refresh_at = token.received + lifetime * random.uniform(*REFRESH_AFTER)  # noqa: S311
         return token

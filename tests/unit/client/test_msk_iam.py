@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import hashlib
 import hmac
 import threading
-import time
 import traceback
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
@@ -19,9 +17,23 @@ from kgtui.client import msk_iam
 from kgtui.client.address import Address
 from kgtui.client.client_settings import from_properties
 from kgtui.client.login import Login
-from kgtui.client.msk_iam import HANDLER, MskIam, region_of
-from kgtui.client.tokens import Tokens
+from kgtui.client.msk_iam import MskIam, region_of
 from kgtui.errors import ConfigError, ConnectError
+from tests.aws import (
+    BEARER,
+    BROKER,
+    KEY_ID,
+    MODULE,
+    ROLE,
+    SECRET,
+    SESSION,
+    failure,
+    fields_of,
+    isolate_aws,
+    properties_of,
+    signed_url,
+    tokens_of,
+)
 from tests.token_server import QuietServer
 from tests.unit.client import test_login
 from tests.unit.client.test_login import FakeConnection
@@ -30,27 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
-BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"
-ROLE = "arn:aws:iam::123456789012:role/msk"
-MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"
-BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
-
 
 @pytest.fixture(autouse=True)
-def aws_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Remove the AWS settings of this machine, and switch off the metadata service, which is on the network."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "*")
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate_aws(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -93,45 +88,6 @@ def answer(form: dict[str, list[str]]) -> tuple[int, str]:
     return 200, f"<R><AssumeRoleResult><Credentials>{inner}</Credentials></AssumeRoleResult></R>"
 
 
-def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
-    """Return the properties of Amazon's README for one of the two mechanisms."""
-    handler = (
-        "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
-    )
-    value = HANDLER if mechanism == "OAUTHBEARER" else "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
-    return {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": mechanism,
-        "sasl.jaas.config": f"{BEARER if mechanism == 'OAUTHBEARER' else MODULE} {options};",
-        handler: value,
-    }
-
-
-def tokens_of(properties: dict[str, str]) -> Tokens:
-    settings = from_properties(properties)
-    assert settings.mechanism == "OAUTHBEARER"
-    assert settings.warnings == ()
-    assert settings.oauth is not None
-    assert SECRET not in repr(settings)
-    return Tokens(settings.oauth)
-
-
-async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
-    """Return the signed URL in the token for a broker."""
-    token = await tokens_of(properties).get(host)
-    assert token.expires == pytest.approx(time.time() + 900, abs=30)
-    text = str.__str__(token.text.reveal())
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-
-
-async def failure(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
-    with pytest.raises(ConnectError) as caught:
-        await tokens_of(properties).get(host)
-    assert SECRET not in "".join(traceback.format_exception(caught.value))
-    return str(caught.value)
-
-
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL as Amazon documents it (Signature Version 4, query parameters).
 
@@ -153,10 +109,6 @@ def signature_of(url: str, secret: str) -> str:
     for part in (date, region, service, end, to_sign):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     return key.hex()
-
-
-def fields_of(url: str) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(url).query))
 
 
 def test_the_region_is_read_from_the_host_name_of_a_broker() -> None:
@@ -227,7 +179,15 @@ async def test_missing_credentials_and_regions_are_reported(tmp_path: Path, monk
     advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsP"
     assert f"AWS credentials are missing (none were found): {advice}" in await failure(properties_of())
     message = await failure(properties_of('awsProfileName="no"'))
-    assert f"the AWS credentials cannot be used (The config profile (no) could not be found): {advice}" in message
+    assert message.startswith(
+        "the AWS profile 'no' does not exist: correct awsProfileName in sasl.jaas.config (`aws co"
+    )
+    assert message.endswith("create the profile with `aws configure sso --profile no` or `aws configure --profile no`")
+    with monkeypatch.context() as patch:
+        patch.setenv("AWS_PROFILE", "my team")
+        message = await failure(properties_of())
+    assert message.startswith("the AWS profile 'my team' does not exist: correct AWS_PROFILE (`aws configure list-")
+    assert message.endswith("`aws configure --profile 'my team'`")
     (tmp_path / "config").write_text("[profile empty]\nregion = eu-north-1\n")
     message = await failure(properties_of('awsProfileName="empty"'))
     assert "AWS credentials are missing (the AWS profile 'empty' has none): set" in message

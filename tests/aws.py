@@ -1,0 +1,86 @@
+"""Helpers for tests of logins to Amazon MSK: an environment without AWS settings, client properties, and tokens."""
+
+from __future__ import annotations
+
+import base64
+import time
+import traceback
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from kgtui.client.client_settings import from_properties
+from kgtui.client.msk_iam import HANDLER
+from kgtui.client.tokens import Tokens
+from kgtui.errors import ConnectError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
+BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"
+ROLE = "arn:aws:iam::123456789012:role/msk"
+MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"
+BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Hide the AWS settings of this machine, and switch off the metadata service, which is on the network.
+
+    The files `config` and `credentials` in `folder` are then the AWS configuration.
+    """
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
+    """Return the properties of Amazon's README for one of the two mechanisms."""
+    handler = (
+        "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
+    )
+    value = HANDLER if mechanism == "OAUTHBEARER" else "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+    return {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": f"{BEARER if mechanism == 'OAUTHBEARER' else MODULE} {options};",
+        handler: value,
+    }
+
+
+def tokens_of(properties: dict[str, str]) -> Tokens:
+    settings = from_properties(properties)
+    assert settings.mechanism == "OAUTHBEARER"
+    assert settings.warnings == ()
+    assert settings.oauth is not None
+    assert SECRET not in repr(settings)
+    return Tokens(settings.oauth)
+
+
+async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
+    """Return the signed URL in the token for a broker."""
+    token = await tokens_of(properties).get(host)
+    assert token.expires == pytest.approx(time.time() + 900, abs=30)
+    text = str.__str__(token.text.reveal())
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
+async def failure(properties: dict[str, str], host: str = BROKER) -> str:
+    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
+    with pytest.raises(ConnectError) as caught:
+        await tokens_of(properties).get(host)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    return str(caught.value)
+
+
+def fields_of(url: str) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(url).query))
