@@ -22,6 +22,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `guard` | the delete guard: decides whether a group may be deleted |
 | `burrow` | health verdicts on partitions and groups by the rules of LinkedIn's Burrow |
 | `health` | health verdict, lag trend, time lag and data loss from polled offsets |
+| `judgment` | `Judgment`: whether something is wrong with a group, since when, and what that is based on |
 | `series` | ring buffers with lag, members and rates of watched groups |
 | `timeline` | samples and changes of one group over an interval, for plots |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
+    from kgtui.model.judgment import Judgment
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.summary import Summary
 
@@ -80,6 +81,8 @@ class Snapshot:
         offsets: group id → newest offsets, for groups that are selected or in view.
         configs: group id → newest configs, for groups whose configs were requested while they were selected.
         health: group id → health, for watched groups (see `kgtui.model.health`).
+        screened: group id → judgment by the background sweep, for groups with a problem, and for groups that were not
+            read often enough. All snapshots share this mapping, like `summaries`. Use `judgment` for any group.
         state_since: group id → time at which the current state was first observed, in seconds since the epoch. A group
             is missing if it was already in this state when kgtui started. All snapshots share this mapping, like
             `summaries`.
@@ -106,6 +109,7 @@ class Snapshot:
     faults: tuple[Fault, ...] = ()
     swept: int = 0
     health: Mapping[str, GroupHealth] = field(default_factory=dict)
+    screened: Mapping[str, Judgment] = field(default_factory=dict)
     access: Access | None = None
 
     @property
@@ -131,3 +135,40 @@ class Snapshot:
             return listing.state if listing else None
         summary = self.summaries.get(group)
         return summary.state if summary else None
+
+    def judgment(self, group: str) -> Judgment:
+        """Return the judgment on a group: whether something is wrong, since when, and what that is based on."""
+        # Imported here, because commands that judge no group should not load the module.
+        from kgtui.model.judgment import NOT_FOUND, judgment_of_summary, unreadable
+
+        listing = self.groups.get(group)
+        if listing is None:
+            return NOT_FOUND
+        judgment, health = self.screened.get(group), self.health.get(group)
+        if judgment is None:
+            judgment = judgment_of_summary(self.summaries.get(group), self.state_of(group), self.state_since.get(group))
+        if health is not None:
+            from kgtui.model.health.judged import judgment_of_health
+
+            judgment = judgment_of_health(health, judgment, state=self.state_of(group), group_type=listing.type)
+        fault = self.group_faults.get(group)
+        if fault is None:
+            broker = self.brokers.get(listing.coordinator)
+            fault = None if broker is None else broker.fault
+        return judgment if fault is None else unreadable(fault, judgment)
+
+    def problems(self) -> Iterator[tuple[str, Judgment]]:
+        """Yield the id and the judgment of every group that has a problem, in no particular order.
+
+        Groups of a broker that does not respond are included. Only groups that may have a problem are examined, so that
+        this is fast with 100,000 groups if few of them have one.
+        """
+        groups = {*self.screened, *self.health, *self.group_faults}
+        silent = {node for node, broker in self.brokers.items() if broker.fault is not None}
+        for listing, ids in self.by_listing.items() if silent else ():
+            if listing.coordinator in silent:
+                groups.update(ids)
+        for group in groups:
+            judgment = self.judgment(group)
+            if judgment.kind is not None:
+                yield group, judgment

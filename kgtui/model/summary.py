@@ -35,6 +35,7 @@ class Summary:
             earlier than `at` if the newest read of the offsets failed, and None if no read has succeeded.
         fault: why a part could not be read; None if everything was read.
         hidden: whether members read topics that the user may not describe, so that `lag` is a lower bound.
+        screened: whether the background sweep has read the group at least twice and compared the reads.
     """
 
     members: int | None
@@ -49,6 +50,7 @@ class Summary:
     type: str | None = None
     fault: Fault | None = None
     hidden: bool = False
+    screened: bool = False
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]

@@ -15,6 +15,7 @@ imports only other modules of the model.
 | `read_history` | `ReadHistory`: state and offsets of one group over time |
 | `group_health` | `health_of`: the health of a group from its read history |
 | `judging` | verdicts by Burrow's rules, and the rule for share groups |
+| `judged` | `judgment_of_health`: the judgment on a group that is observed exactly |
 | `rates` | lag trend, growth of a log, time lag, time of data loss |
 | `values` | data classes: `GroupHealth` and its parts, and the settings of the computation |
 | `wording` | texts: the reason for a verdict, and which data is missing |

@@ -1,0 +1,105 @@
+"""The judgment on a group that is observed exactly: its health verdict, combined with the judgment by screening."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from kgtui.model.burrow import Status
+from kgtui.model.group_types import EMPTY
+from kgtui.model.health.values import Lack
+from kgtui.model.health.wording import duration, loss_in, missing, reason
+from kgtui.model.judgment import NOT_FOUND, Basis, GroupStatus, Judgment, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kgtui.model.health.values import GroupHealth
+
+_PROBLEMS = {
+    Status.WARN: Problem.BEHIND,
+    Status.STOP: Problem.STOP,
+    Status.STALL: Problem.STALL,
+    Status.REWIND: Problem.REWIND,
+}
+_SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
+"""Problems that screening can only suspect. A final health verdict confirms or refutes them."""
+
+
+def judgment_of_health(
+    health: GroupHealth, screened: Judgment, *, state: str | None, group_type: str | None
+) -> Judgment:
+    """Return the judgment on a group that is observed exactly.
+
+    The judgment by screening stays until the health verdict is final, because the exact observation may have just begun
+    and has not seen enough yet.
+
+    Args:
+        health: the newest health verdict on the group.
+        screened: the judgment by screening.
+        state: the state in the newest list; None if it is not known.
+        group_type: None if the type is not known.
+    """
+    if health.status is Status.NOT_FOUND:
+        return NOT_FOUND
+    exact = _exact(health, group_type)
+    pending = next((one for one in health.undecided if one.lack in (Lack.TIME, Lack.COMMITS)), None)
+    if screened.kind is None:
+        if exact.kind is not None or pending is None:
+            return exact
+        if screened.status is GroupStatus.OK:
+            return screened
+        return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
+    if screened.kind is exact.kind:
+        return _with_earlier_begin(exact, screened)
+    members_left = state == EMPTY
+    if exact.harm > screened.harm or (screened.kind in _SUSPECTED and pending is None and not members_left):
+        return exact
+    others = (screened.others, exact.others, (exact.kind,) if exact.kind is not None else ())
+    return replace(screened, others=_by_harm(chain(*others), screened.kind))
+
+
+def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
+    found = sorted(_problems_of(health, group_type), key=lambda one: -one.harm)
+    if not found:
+        return Judgment(GroupStatus.OK, None, Basis.OBSERVED, health.seconds)
+    kinds = (one.kind for one in found if one.kind is not None)
+    return replace(found[0], others=_by_harm(kinds, found[0].kind))
+
+
+def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
+    """Return the exact judgment with the time at which the problem began according to the source that knows it."""
+    others = _by_harm(chain(exact.others, screened.others), exact.kind)
+    if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
+        return replace(exact, others=others)
+    return replace(exact, since=screened.since, since_seen=screened.since_seen, others=others)
+
+
+def _by_harm(kinds: Iterable[Problem], but: Problem | None) -> tuple[Problem, ...]:
+    return tuple(sorted({*kinds} - {but}, key=lambda kind: -kind.harm))
+
+
+def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgment]:
+    def judged(
+        status: GroupStatus, kind: Problem, why: str, since: float | None = None, seen: bool = False
+    ) -> Judgment:
+        return Judgment(status, kind, Basis.OBSERVED, health.seconds, since, seen, why)
+
+    if health.lost:
+        yield judged(GroupStatus.ERR, Problem.DATA_LOST, f"{health.lost:,} records expired before they were read")
+    loss = health.loss
+    if loss is not None and loss.seconds <= loss.NEAR:
+        status = GroupStatus.ERR if loss.seconds <= loss.SOON else GroupStatus.WARN
+        where = f"unread records of {loss.topic}-{loss.partition} expire in {loss_in(loss)}"
+        yield judged(status, Problem.LOSS_NEAR, where)
+    worst = health.worst
+    if worst is not None and health.kind in _PROBLEMS:
+        since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
+        seen = worst.still < health.seconds
+        status = GroupStatus.ERR if health.status is Status.ERR else GroupStatus.WARN
+        yield judged(status, _PROBLEMS[health.kind], reason(health, group_type), since, seen)
+    rate = health.rebalances
+    if rate is not None and rate.flapping:
+        why = f"at least {rate.rebalances} rebalances in {duration(rate.seconds)}"
+        yield judged(GroupStatus.WARN, Problem.FLAPPING, why)

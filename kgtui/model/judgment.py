@@ -1,0 +1,205 @@
+"""The judgment on a group: the one answer to "is something wrong?" that every screen and every command shows.
+
+There are three sources. A group that is observed exactly has a health verdict by Burrow's rules (`kgtui.model.health`).
+Every other group is screened by the background sweep (`kgtui.monitor.screening`), with simple rules that may suspect a
+healthy group, but do not miss a group with a problem. Before a group was read, only its state and failed reads are
+known. `Snapshot.judgment` combines the three. No group is OK before it was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kgtui.model.group_types import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kgtui.model.answer import Fault
+    from kgtui.model.summary import Summary
+
+
+class GroupStatus(Enum):
+    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` mean the same as in `kgtui.model.burrow.Status`."""
+
+    NOT_FOUND = "NOT_FOUND"
+    """The group does not exist."""
+    OK = "OK"
+    WARN = "WARN"
+    ERR = "ERR"
+    ABANDONED = "ABANDONED"
+    """The group has unread records, and has been Empty for at least `ABANDONED_AFTER` seconds."""
+    UNKNOWN = "UNKNOWN"
+    """The group was not read yet, could not be read, or was not read often enough to judge it."""
+
+
+class Problem(Enum):
+    """What is wrong with a group, the most harmful problem first. The value is a text for the screen."""
+
+    DATA_LOST = "data lost"
+    """Retention has deleted records that the group has not read."""
+    LOSS_NEAR = "data loss near"
+    """Retention will soon delete records that the group has not read."""
+    STOP = "stopped"
+    """Unread records wait, and the group has stopped committing, or all its members have left."""
+    STALL = "stalled"
+    """Unread records wait, and the group has members, but makes no progress."""
+    REWIND = "rewound"
+    """The committed offset went back, and has not reached its previous value again."""
+    FLAPPING = "flapping"
+    """The group rebalances again and again."""
+    BEHIND = "falling behind"
+    """The group makes progress, but its lag does not fall."""
+    NO_PARTITIONS = "no partitions"
+    """The group has members, and none of them has a partition."""
+    REBALANCING = "rebalancing"
+    """The group has been in a rebalance for so long that something probably blocks it."""
+    UNREADABLE = "unreadable"
+    """The newest read of the group failed, or its coordinator does not respond."""
+    EMPTY = "empty"
+    """Unread records wait and the group has no members, but kgtui did not observe when they left."""
+    ABANDONED = "abandoned"
+    """The status is `GroupStatus.ABANDONED`."""
+
+    @property
+    def harm(self) -> int:
+        """How harmful the problem is, at least 1. A larger number is worse."""
+        return _HARM[self]
+
+
+_HARM = {problem: len(Problem) - position for position, problem in enumerate(Problem)}
+
+ABANDONED_AFTER = 86_400.0
+"""Time in the state Empty after which a group with unread records counts as abandoned, in seconds."""
+
+
+class Basis(Enum):
+    """What a judgment is based on."""
+
+    NOT_READ = "not read yet"
+    READ_ONCE = "read once"
+    """One read, which cannot show progress."""
+    SCREENED = "screened"
+    """At least two reads of the background sweep."""
+    OBSERVED = "observed"
+    """Reads at every polling interval, which are judged by Burrow's rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The judgment on a group.
+
+    Attributes:
+        status: how serious the judgment is.
+        kind: what is wrong; None if nothing is wrong, or if the status is not known.
+        basis: what the judgment is based on.
+        observed: how long the group has been observed, in seconds; 0 unless the basis is `OBSERVED`.
+        since: time at which the problem began, in seconds since the epoch; None if it is not known.
+        since_seen: whether kgtui observed the beginning of the problem. If not, the problem may have begun earlier.
+        reason: one short sentence that says what is wrong, without its time; `` if nothing is wrong.
+        others: further problems of the group, the most harmful first. They are less harmful than `kind`.
+    """
+
+    status: GroupStatus
+    kind: Problem | None = None
+    basis: Basis = Basis.NOT_READ
+    observed: float = 0.0
+    since: float | None = None
+    since_seen: bool = False
+    reason: str = ""
+    others: tuple[Problem, ...] = ()
+
+    @property
+    def harm(self) -> int:
+        """Sort key: how much harm the problem does. A larger number is worse, and 0 means that nothing is wrong."""
+        return 0 if self.kind is None else _HARM[self.kind]
+
+    @property
+    def basis_text(self) -> str:
+        """What the judgment is based on, as text: `not read yet`, `screened`, `observed 3 min`."""
+        if self.basis is not Basis.OBSERVED:
+            return str(self.basis.value)
+        from kgtui.model.health.wording import duration
+
+        return "observed " + duration(self.observed)
+
+    def since_text(self, clock: Callable[[float], str]) -> str:
+        """Return when the problem began: `since 00:53`, `since before 00:53`, or `` if that is not known.
+
+        Args:
+            clock: formats a time in seconds since the epoch.
+        """
+        if self.since is None:
+            return ""
+        return f"since {clock(self.since)}" if self.since_seen else f"since before {clock(self.since)}"
+
+
+NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
+NOT_READ = Judgment(GroupStatus.UNKNOWN)
+READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
+"""The judgment on a group with unread records that was read only once."""
+SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
+READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
+"""The judgment on a group that was read only once and has no unread records."""
+
+
+def unreadable(fault: Fault, judgment: Judgment) -> Judgment:
+    """Return the judgment on a group whose newest read failed.
+
+    Args:
+        judgment: the judgment from the last read that succeeded. It is returned if its problem is more harmful, and
+            otherwise its basis is kept.
+    """
+    if judgment.harm > _HARM[Problem.UNREADABLE]:
+        return judgment
+    return replace(
+        judgment,
+        status=GroupStatus.UNKNOWN,
+        kind=Problem.UNREADABLE,
+        since=None,
+        since_seen=False,
+        reason=fault.message.partition("\n")[0],
+        others=() if judgment.kind is None else (judgment.kind, *judgment.others),
+    )
+
+
+def judgment_of_summary(summary: Summary | None, state: str | None, since: float | None) -> Judgment:
+    """Return the judgment on a group that screening has found no problem in, or that it has not screened yet.
+
+    Args:
+        summary: the group's summary; None if the group was not read yet.
+        state: the state in the newest list; None if it is not known.
+        since: time at which kgtui observed that the state began, in seconds since the epoch; None if it was not
+            observed.
+    """
+    if summary is None or (summary.lag_at is None and not summary.screened):
+        return NOT_READ
+    if summary.screened:
+        return SCREENED_OK
+    if not summary.lag:
+        return READ_OK
+    if state != EMPTY:
+        return READ_ONCE
+    return judgment_of_empty(summary.lag, since, Basis.READ_ONCE)
+
+
+def judgment_of_empty(lag: int, since: float | None, basis: Basis) -> Judgment:
+    """Return the judgment on an Empty group that has unread records and is not abandoned.
+
+    Args:
+        lag: number of unread records.
+        since: time at which kgtui observed that the last member left, in seconds since the epoch; None if the group
+            was already Empty when kgtui started.
+    """
+    if since is None:
+        reason = f"Empty since before kgtui started, {lag:,} unread"
+        return Judgment(GroupStatus.WARN, Problem.EMPTY, basis, reason=reason)
+    reason = f"all members left, {lag:,} unread"
+    return Judgment(GroupStatus.ERR, Problem.STOP, basis, since=since, since_seen=True, reason=reason)
+
+
+def worst_first(judgments: Iterable[tuple[str, Judgment]]) -> list[tuple[str, Judgment]]:
+    """Return groups with their judgments, the most harmful first. Groups with equal harm are in order of name."""
+    return sorted(judgments, key=lambda row: (-row[1].harm, row[0]))

@@ -1,0 +1,122 @@
+"""Tests of the judgment on a group: from its state, one read, screening and the exact health verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kgtui.model.answer import Fault
+from kgtui.model.group import Listing
+from kgtui.model.health import health_of
+from kgtui.model.judgment import (
+    READ_OK,
+    READ_ONCE,
+    SCREENED_OK,
+    Basis,
+    GroupStatus,
+    Judgment,
+    Problem,
+    worst_first,
+)
+from kgtui.model.snapshot import BrokerStatus, Snapshot
+from tests.unit.model.health.reads import T0, offsets, watch
+from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, NOW, snapshot, summary
+
+FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, group="g")
+SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
+
+
+def with_group(listing: Listing = CONSUMER, **changes: object) -> Snapshot:
+    """Return a snapshot with the group `g`, changed by `changes`."""
+    return replace(snapshot({"g": listing}), **changes)  # type: ignore[arg-type]
+
+
+def test_group_that_was_not_read_is_unknown_and_not_ok() -> None:
+    found = with_group().judgment("g")
+    assert (found.status, found.kind, found.basis_text) == (GroupStatus.UNKNOWN, None, "not read yet")
+
+
+def test_group_that_does_not_exist_is_not_found() -> None:
+    assert with_group().judgment("other").status is GroupStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize(("lag", "expected"), [(0, READ_OK), (5, READ_ONCE)])
+def test_group_read_once_is_ok_only_without_unread_records(lag: int, expected: Judgment) -> None:
+    assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
+
+
+def test_group_whose_offsets_were_never_read_is_not_read_yet() -> None:
+    unread = replace(summary(lag=None), lag_at=None)
+    assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
+
+
+def test_screened_group_without_problem_is_ok() -> None:
+    row = replace(summary(lag=5), screened=True)
+    assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
+
+
+def test_empty_group_with_backlog_is_stopped_only_if_members_were_seen_leaving() -> None:
+    unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
+    found = unseen.judgment("g")
+    assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
+    assert "before kgtui started" in found.reason
+    found = replace(unseen, state_since={"g": NOW - 60}).judgment("g")
+    assert (found.status, found.kind, found.since) == (GroupStatus.ERR, Problem.STOP, NOW - 60)
+    assert found.since_text(lambda at: f"{at:.0f}") == f"since {NOW - 60:.0f}"
+
+
+def test_failed_read_makes_a_group_unreadable_and_names_only_the_first_line() -> None:
+    row = replace(summary(lag=5), screened=True)
+    found = with_group(summaries={"g": row}, group_faults={"g": FAULT}).judgment("g")
+    assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
+
+
+def test_more_harmful_problem_is_kept_while_the_broker_does_not_respond() -> None:
+    broker = {1: BrokerStatus(1, "one:9092", fault=FAULT)}
+    found = with_group(screened={"g": SUSPECT}, brokers=broker).judgment("g")
+    assert found == SUSPECT
+    assert with_group(brokers=broker).judgment("g").kind is Problem.UNREADABLE
+
+
+def test_exact_verdict_replaces_suspicion_when_it_is_final() -> None:
+    moving = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
+    found = with_group(health={"g": moving}, screened={"g": SUSPECT}).judgment("g")
+    assert (found.status, found.basis) == (GroupStatus.OK, Basis.OBSERVED)
+    assert found.basis_text == "observed 55 s"
+
+
+def test_suspicion_stays_until_the_exact_verdict_is_final() -> None:
+    short = health_of(watch([offsets((100, 200))] * 2))
+    assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
+    found = with_group(health={"g": short}).judgment("g")
+    assert (found.status, found.basis) == (GroupStatus.UNKNOWN, Basis.OBSERVED)
+    assert "STOP needs more than" in found.reason
+
+
+def test_stop_confirmed_by_exact_verdict_keeps_the_beginning_that_screening_saw() -> None:
+    stopped = health_of(watch([offsets((100, 200))] * 20))
+    found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
+    assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)
+    assert (found.since, found.since_seen) == (T0 - 600, True)
+    alone = with_group(health={"g": stopped}).judgment("g")
+    assert (alone.since, alone.since_seen) == (T0, False)
+
+
+def test_lost_records_are_worse_than_the_stop_that_caused_them() -> None:
+    lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
+    found = with_group(health={"g": lost}).judgment("g")
+    assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))
+    assert "200 records" in found.reason
+
+
+def test_problems_are_listed_worst_first_and_by_name_without_healthy_groups() -> None:
+    warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
+    fine = {"ok": replace(summary(lag=5), screened=True)}
+    groups = dict.fromkeys(("z", "b", "a", "ok", "far"), CONSUMER) | {"far": Listing("consumer", "consumer", None, 2)}
+    snap = replace(
+        snapshot(groups, fine),
+        screened={"z": SUSPECT, "a": warn, "b": warn},
+        brokers={2: BrokerStatus(2, "two:9092", fault=FAULT)},
+    )
+    assert [group for group, _ in worst_first(snap.problems())] == ["z", "a", "b", "far"]
