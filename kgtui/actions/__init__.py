@@ -14,5 +14,5 @@ and the errors.
 | `audit` | the audit log: JSON lines with the intent and the outcome of each action |
 | `verification` | checks after a deletion whether the groups still exist |
 | `results` | the result of a deletion for each group |
-| `private_files` | writes files that only their owner can read, and syncs them to disk |
+| `synced_files` | writes files that only their owner can read, and syncs them to disk |
 """

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
 from kgtui.actions.backup import as_json, cluster_fields
-from kgtui.actions.private_files import append_line
+from kgtui.actions.synced_files import append_line
 from kgtui.model.rfc3339 import rfc3339
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui import __version__
-from kgtui.actions.private_files import sync_folder, write_new
+from kgtui.actions.synced_files import sync_folder, write_new
 from kgtui.errors import UsageError
 from kgtui.model.rfc3339 import file_stamp, rfc3339
 

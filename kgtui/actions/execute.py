@@ -19,8 +19,8 @@ from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
 from kgtui.actions.group_data import GroupData, read_group_data
 from kgtui.actions.plan import why_no_backup
-from kgtui.actions.private_files import check_writable, shared_lock
 from kgtui.actions.results import DeletionStatus, GroupResult, Results
+from kgtui.actions.synced_files import check_writable, shared_lock
 from kgtui.actions.verification import Presence, check_presence
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError, RefusedError

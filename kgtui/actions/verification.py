@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import Entry, read_entries, write_outcome
-from kgtui.actions.private_files import remove_drafts, sole_lock
 from kgtui.actions.results import DeletionStatus, GroupResult
+from kgtui.actions.synced_files import remove_drafts, sole_lock
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.errors import KgtuiError
 from kgtui.model.answer import Answer

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.config import state_folder
-from kgtui.config.state_folder import open_private, private_folder
+from kgtui.config.state_folder import private_folder
 from kgtui.model.text import redact, visible
+from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from kgtui.commands.printing import notify, print_bytes
 from kgtui.commands.time_options import parse_time
 from kgtui.errors import UsageError
 from kgtui.model.paths import expanded
+from kgtui.private_files import replace_private
 
 if TYPE_CHECKING:
     import argparse
@@ -68,15 +68,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file completely or not at all, with mode 0600. Raises `UsageError` if the file cannot be written."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         # Write directly to a device such as /dev/stdout, which must not be replaced with a file.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
-            return
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-        draft.replace(path)
+        else:
+            replace_private(path, data)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -11,9 +11,10 @@ import traceback
 from typing import TYPE_CHECKING
 
 import kgtui
-from kgtui.config.state_folder import open_private, private_folder
+from kgtui.config.state_folder import private_folder
 from kgtui.model.rfc3339 import file_stamp
 from kgtui.model.text import redact
+from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path

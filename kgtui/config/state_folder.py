@@ -82,17 +82,3 @@ def private_folder(path: Path) -> Path:
     if stat.S_IMODE(found.st_mode) & 0o077:
         path.chmod(0o700)
     return path
-
-
-def open_private(path: Path, flags: int) -> int:
-    """Open a file with `os.open`. A new file gets mode 0600.
-
-    Raises:
-        OSError: the file cannot be opened, or is a symbolic link.
-    """
-    try:
-        return os.open(path, flags | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            error.strerror = "the file is a symbolic link; remove it"
-        raise

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
@@ -24,7 +22,7 @@ from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
 from kgtui.lake.schemas.recorded import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -79,16 +77,6 @@ def is_compacted(file: Mapping[str, Any]) -> bool:
         file: one of the dicts that `RecordedTable.files` returns.
     """
     return COMPACTED in str(file["path"])
-
-
-@contextmanager
-def owner_only() -> Iterator[None]:
-    """Context manager in which all threads of the process create files with permissions for their owner only."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 class RecordedTable:

@@ -20,6 +20,7 @@ from kgtui.model.cluster import Retention
 from kgtui.model.paths import expanded
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
+from kgtui.private_files import replace_private
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -175,13 +176,7 @@ def is_table(path: Path) -> bool:
 
 def write_json(path: Path, content: object) -> None:
     """Replace a small JSON file atomically, with permissions for its owner only. Raises `OSError`."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    replace_private(path, (json.dumps(content) + "\n").encode())
 
 
 _FILE = "retention.json"

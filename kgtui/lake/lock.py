@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.errors import RefusedError
 from kgtui.model.text import visible
+from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ class RecorderLock:
             OSError: the lock file cannot be written.
         """
         while True:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            file = open_private(self._path, os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not self._is_current(file):

@@ -11,10 +11,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgtui.errors import LakeError
-from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, owner_only, storage_errors
+from kgtui.lake.delta import DAY, RecordedTable, load_deltalake, storage_errors
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
 from kgtui.model.text import visible
+from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kgtui.lake.delta import RecordedTable, is_compacted, owner_only
+from kgtui.lake.delta import RecordedTable, is_compacted
 from kgtui.lake.schemas import POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
+from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

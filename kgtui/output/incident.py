@@ -24,6 +24,7 @@ from kgtui.model.group_types import kind_of
 from kgtui.model.rfc3339 import file_stamp, parse_rfc3339, rfc3339, rfc3339_or_none
 from kgtui.model.text import redact, visible
 from kgtui.output import formats, marks
+from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -100,7 +101,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     while True:
         path = folder / (f"{stem}.{suffix}" if number == 1 else f"{stem}-{number}.{suffix}")
         try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             number += 1
             continue

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import kgtui
 from kgtui.errors import SparkError
 from kgtui.pipeline import requirements
+from kgtui.private_files import owner_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +35,7 @@ _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
 """Maximum time to wait when a session is stopped, in seconds: first for calls to the JVM, then for the JVM to exit."""
 
-_SHIPPED = ("__init__.py", "errors.py", "model", "protocol", "lake", "pipeline")
+_SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors: the pipeline and the packages that it may import.
 
 These files import only libraries that executors have.
@@ -186,7 +187,7 @@ def _start_on(master: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _private_files(), filtered_jvm_stderr():
+        with owner_only(), filtered_jvm_stderr():
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise SparkError(f"Spark did not start on {master}: {first_line(error)}") from error
@@ -201,7 +202,7 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
     for name, value in options.items():
         builder = builder.config(name, value)
     try:
-        with _private_files(), filtered_jvm_stderr(), warnings.catch_warnings():
+        with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
             # If this process has started the Spark Connect server, the server already has the static options. PySpark
             # tries to set them again for the session, and would warn that this failed.
             warnings.filterwarnings("ignore", message="Failed to set")
@@ -216,16 +217,6 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         spark.stop()
         raise
     return spark
-
-
-@contextmanager
-def _private_files() -> Iterator[None]:
-    """Context manager that sets the umask: only the owner can read files that a JVM started in this context creates."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def first_line(error: BaseException) -> str:

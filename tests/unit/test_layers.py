@@ -133,7 +133,7 @@ def test_pipeline_loads_only_packages_that_spark_executors_have() -> None:
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}
     packages = {name.split(".")[1] for name in loaded if name.startswith("kgtui.")}
-    assert packages == {"pipeline", "lake", "protocol", "model", "errors"}
+    assert packages == {"pipeline", "lake", "protocol", "model", "errors", "private_files"}
 
 
 def test_tests_of_the_model_run_without_any_kafka_client_package() -> None:

@@ -18,8 +18,8 @@ import pytest
 from kgtui.actions.audit import read_entries
 from kgtui.actions.execute import execute
 from kgtui.actions.plan import plan
-from kgtui.actions.private_files import append_line, shared_lock
 from kgtui.actions.results import DeletionStatus
+from kgtui.actions.synced_files import append_line, shared_lock
 from kgtui.actions.verification import unfinished
 from kgtui.model.answer import Fault
 from tests.scripted import ScriptedAdmin

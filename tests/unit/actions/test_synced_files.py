@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.actions.private_files import append_line, remove_drafts, shared_lock, sole_lock, write_new
+from kgtui.actions.synced_files import append_line, remove_drafts, shared_lock, sole_lock, write_new
 from kgtui.config.crash import write_report
 from kgtui.config.state_folder import private_folder
 

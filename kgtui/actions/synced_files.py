@@ -9,8 +9,9 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
-from kgtui.config.state_folder import open_private, private_folder
+from kgtui.config.state_folder import private_folder
 from kgtui.errors import RefusedError
+from kgtui.private_files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
