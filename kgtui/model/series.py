@@ -8,9 +8,9 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from kgtui.model.membership import Membership
 
+if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
@@ -130,8 +130,7 @@ class Series:
     change_points: list[ChangePoint] = field(default_factory=list)
     gap_rule: GapRule = NO_GAPS
     _sums: tuple[float, _Sums] | None = None
-    _members: tuple[Member, ...] | None = None
-    _owned: dict[tuple[str, int], str] = field(default_factory=dict)
+    _membership: Membership = field(default_factory=Membership)
 
     def add(
         self,
@@ -207,15 +206,9 @@ class Series:
 
         The members are compared with those of the previous sample in which they were known.
         """
-        old, self._members = self._members, members if members is not None else self._members
-        if members is None or old is members or old == members:
-            return (), (), 0
-        before, after = {member.member_id for member in old or ()}, {member.member_id for member in members}
-        moved = 0
-        for place, owner in _owners(members):
-            moved += self._owned.get(place) != owner
-            self._owned[place] = owner
-        return tuple(sorted(after - before)), tuple(sorted(before - after)), moved
+        change = self._membership.update(members)
+        joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))
+        return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
         """Return when the committed offsets were last observed to have moved forward, in seconds since the epoch.
@@ -243,13 +236,6 @@ def _summed(offsets: GroupOffsets) -> _Sums:
     positions = [row.offset for row in offsets.committed if row.offset is not None]
     positions += [row.start_offset for row in offsets.share if row.start_offset is not None]
     return _Sums(sum(ends), len(ends), sum(positions), len(positions))
-
-
-def _owners(members: tuple[Member, ...] | None) -> Iterator[tuple[tuple[str, int], str]]:
-    for member in members or ():
-        for topic, numbers in member.assignment or ():
-            for number in numbers:
-                yield (topic, number), member.member_id
 
 
 class SeriesStore:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kgtui.model.access import Access
     from kgtui.model.answer import Fault
     from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.event import Event
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.judgment import Judgment
@@ -92,6 +93,7 @@ class Snapshot:
         swept: number of groups that the background sweep has read at least once.
         access: the permissions of the user that decide which offsets brokers leave out; None if they were not needed or
             not read yet.
+        events: the newest events that the monitor has observed, oldest first. The monitor keeps a limited number.
     """
 
     serial: int
@@ -111,6 +113,7 @@ class Snapshot:
     health: Mapping[str, GroupHealth] = field(default_factory=dict)
     screened: Mapping[str, Judgment] = field(default_factory=dict)
     access: Access | None = None
+    events: Sequence[Event] = ()
 
     @property
     def hides_topics(self) -> bool:

@@ -9,11 +9,13 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kgtui.model.event import EventLog
 from kgtui.model.series import SeriesStore
 from kgtui.model.slices import PAUSE
+from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.list_tier import ListTier
-from kgtui.monitor.policy import SCREEN_GAPS, MonitorOptions
+from kgtui.monitor.policy import EVENT_MEMBERS, SCREEN_GAPS, MonitorOptions
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 
@@ -58,6 +60,7 @@ class Monitor:
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
         series: time series of the groups that were selected or visible.
+        events: the newest events. It is empty in a replay, because the recording has the events.
     """
 
     def __init__(
@@ -71,7 +74,9 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        self._store = Store(options.kept_groups, now)
+        # A replay keeps no events, because going to another time of the recording would look like changes.
+        self.events = EventLog(options.kept_events if recorded_at is None else 0)
+        self._store = Store(options.kept_groups, now, EventTracker(self.events, EVENT_MEMBERS))
         self.series = SeriesStore(SCREEN_GAPS)
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []

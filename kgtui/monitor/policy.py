@@ -63,6 +63,12 @@ NO_SWEEP = 0.001
 `kgtui record` uses it, because the recorder reads all groups itself.
 """
 
+EVENT_MEMBERS = 20_000
+"""Maximum number of members and owned partitions that are remembered to find out who joined, who left and what moved.
+
+It limits the memory in clusters with very many members. Groups that are read in full always have precedence.
+"""
+
 RETENTION_MAX_AGE = 600.0
 """Time after which the retention time of a topic is read again, in seconds. It is long, because configs change rarely.
 """
@@ -94,6 +100,7 @@ class MonitorOptions:
             seconds.
         metadata_interval: seconds between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept after the groups have left the view.
+        kept_events: maximum number of events that are kept. Newer events replace the oldest ones.
     """
 
     interval: float = 2.0
@@ -108,6 +115,7 @@ class MonitorOptions:
     settle_time: float = 0.12
     metadata_interval: float = 30.0
     kept_groups: int = 200
+    kept_events: int = 10_000
 
 
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:

@@ -11,11 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtui.model.cluster import ClusterInfo
+from kgtui.model.event import EventLog
 from kgtui.model.offsets import lag_of_group
 from kgtui.model.slices import PAUSE, SLICE
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 from kgtui.model.summary import Topics, summary_of
+from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import untrack
+from kgtui.monitor.sorted_ids import patched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,11 +49,13 @@ class Store:
     Args:
         keep: maximum number of groups whose details are kept.
         clock: returns seconds since the epoch.
+        events: finds the events in all changes; None to keep no events.
     """
 
-    def __init__(self, keep: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
         self._clock = clock
         self._keep = keep
+        self._events = events or EventTracker(EventLog(0), 0)
         self.cluster = ClusterInfo(None)
         self.groups: dict[str, Listing] = {}
         self.by_listing: dict[Listing, list[str]] = {}
@@ -91,7 +96,7 @@ class Store:
         try:
             for start in range(0, len(rows), SLICE):
                 for group, listing in rows[start : start + SLICE]:
-                    self._relist(group, listing, joined, left, None if first else now)
+                    self._relist(group, listing, joined, left, now, first=first)
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
@@ -107,10 +112,13 @@ class Store:
     def forget(self, groups: Iterable[str]) -> None:
         """Remove groups that no longer exist."""
         left: dict[Listing, list[str]] = defaultdict(list)
+        gone: list[tuple[str, Listing]] = []
         for group in groups:
             old = self.groups.get(group)
             if old is not None:
                 self._forget(group, old, left)
+                gone.append((group, old))
+        self._events.gone(gone, self._clock())
         self._move({}, left)
 
     def coordinated_by(self, node: int) -> set[str]:
@@ -124,17 +132,21 @@ class Store:
         listing: Listing,
         joined: dict[Listing, list[str]],
         left: dict[Listing, list[str]],
-        now: float | None,
+        now: float,
+        *,
+        first: bool,
     ) -> None:
         old = self.groups.get(group)
         if old == listing:
             return
+        if old is not None or not first:
+            self._events.listed(group, old, listing, now)
         if old is not None:
             group = self._stored_id(group, old)
             left[old].append(group)
         self.groups[group] = listing
         joined[listing].append(group)
-        if now is not None and (old is None or old.state != listing.state):
+        if not first and (old is None or old.state != listing.state):
             self.state_since[group] = now
             self._stale.add("state_since")
 
@@ -167,7 +179,7 @@ class Store:
             added = [group for group in joined.get(listing, ()) if self.groups.get(group) == listing]
             removed = left.get(listing, [])
             if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
-                ids = _patched(ids, added, removed)
+                ids = patched(ids, added, removed)
             else:
                 out = {*removed, *added}
                 ids = [group for group in ids if group not in out] if ids else []
@@ -187,7 +199,8 @@ class Store:
         status = self.brokers.get(node)
         if status is None:
             status = BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
-        self.brokers[node] = replace(status, **changes)  # type: ignore[arg-type]
+        self.brokers[node] = after = replace(status, **changes)  # type: ignore[arg-type]
+        self._events.broker_polled(status, after, self._clock())
         self._stale.add("brokers")
 
     def drop_broker(self, node: int) -> None:
@@ -228,6 +241,7 @@ class Store:
         """
         if group not in self.groups:
             return None
+        self._track_members(group, at, description, memberless=memberless)
         sums = lag_of_group(offsets) if offsets else None
         topics = [topic for topic, _ in offsets.partitions] if offsets else None
         if offsets is None and not self.groups[group].has_offsets:
@@ -246,6 +260,13 @@ class Store:
         self._stale.add("summaries")
         return summary
 
+    def _track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
+        listing = self.groups[group]
+        if description is not None:
+            self._events.described(description, listing, at, in_full=group in self.details)
+        elif memberless and (broker := self.brokers.get(listing.coordinator)) is not None:
+            self._events.listed_without_members(group, listing, broker.answered_at, at)
+
     def set_access(self, access: Access) -> None:
         """Store the permissions of the user that decide which offsets brokers leave out."""
         self.access = access
@@ -259,14 +280,23 @@ class Store:
     def put_detail(self, group: str, value: GroupDescription) -> None:
         """Store the description of a group."""
         self._keep_reading(self.details, "details", group, value)
+        if group in self.groups:
+            self._track_members(group, self._clock(), value, memberless=False)
 
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
         """Store the offsets of a group."""
+        before = self.offsets.get(group)
         self._keep_reading(self.offsets, "offsets", group, value)
+        if group in self.groups:
+            last = None if before is None else before.value
+            self._events.offsets_read(group, self.groups[group], last, value, self._clock())
 
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
         """Store the configs of a group."""
+        before = self.configs.get(group)
         self._keep_reading(self.configs, "configs", group, value)
+        if before is not None and before.value and group in self.groups:
+            self._events.configs_read(group, self.groups[group], before.value, value, self._clock())
 
     def put_health(self, group: str, health: GroupHealth) -> None:
         """Store the health verdict on a group, if the group still exists."""
@@ -349,28 +379,6 @@ class Store:
             faults=self.faults,
             swept=len(self.summaries),
             access=self.access,
+            events=self._events.log.kept(),
             **self._frozen,
         )
-
-
-def _patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a copy of sorted ids, in which the ids in `added` are inserted and the ids in `removed` are missing.
-
-    The ids between two changes are copied as one slice, which is fast if there are few changes.
-    """
-    kept: list[str] = []
-    start = 0
-    places = {at for group in removed if (at := bisect_left(ids, group)) < len(ids) and ids[at] == group}
-    for at in sorted(places):
-        kept += ids[start:at]
-        start = at + 1
-    kept += ids[start:]
-    patched: list[str] = []
-    start = 0
-    for group in sorted(added):
-        at = bisect_left(kept, group, start)
-        patched += kept[start:at]
-        patched.append(group)
-        start = at
-    patched += kept[start:]
-    return patched

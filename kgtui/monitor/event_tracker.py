@@ -1,0 +1,130 @@
+"""Finds events by comparing what the polling loops read with what they read before."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from kgtui.model.event import (
+    EventLog,
+    LastDescription,
+    broker_back,
+    broker_lost,
+    config_events,
+    listing_events,
+    offset_events,
+    positions_of,
+    without_members,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from kgtui.model.group import GroupConfig, GroupDescription, Listing
+    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.snapshot import BrokerStatus
+
+
+class EventTracker:
+    """Adds an event to the log for each change that the store is told about.
+
+    The members of a group are compared by their ids only while they are remembered. All groups that are read in full
+    are remembered, and groups that only the sweep reads as long as there is space.
+
+    Args:
+        log: the log to which events are added.
+        members: maximum number of members and owned partitions that are remembered, over all groups.
+    """
+
+    def __init__(self, log: EventLog, members: int) -> None:
+        self.log = log
+        self._members = members
+        self._remembered = 0
+        self._descriptions: OrderedDict[str, LastDescription] = OrderedDict()
+        self._memberless: set[str] = set()
+
+    def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
+        """Compare two listings of a group; `before` is None if the group is new."""
+        self.log.add(listing_events(group, at, before, after))
+        self._memberless.discard(group)
+        if before is None and self._remembered < self._members:
+            self._remember(group, LastDescription(appeared=True))
+
+    def gone(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
+        """Add the events of groups that no longer exist, given as pairs (group id, last listing)."""
+        self.log.add_disappeared(groups, at)
+        self._memberless.difference_update(group for group, _ in groups)
+        for group, _ in groups:
+            if group in self._descriptions:
+                self._forget(group)
+
+    def described(self, description: GroupDescription, listing: Listing, at: float, *, in_full: bool) -> None:
+        """Compare a description with the previous description of the group.
+
+        Args:
+            in_full: whether the group is read in full because it is selected or visible. It is then remembered even if
+                other groups have to be forgotten.
+        """
+        group = description.group
+        last = self._descriptions.get(group)
+        if last is None:
+            if not in_full and self._remembered >= self._members:
+                return
+            last = LastDescription()
+            self._remember(group, last)
+        size = len(last.membership)
+        self.log.add(last.update(description, listing, at))
+        self._remembered += len(last.membership) - size
+        if in_full:
+            self._descriptions.move_to_end(group)
+            while self._remembered > self._members and len(self._descriptions) > 1:
+                self._forget(next(iter(self._descriptions)))
+        elif self._remembered > self._members:
+            self._forget(group)
+
+    def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
+        """Add the events of members that left, if the newest list shows that their group has no members.
+
+        Args:
+            listed_at: time of this list, in seconds since the epoch. If the group was described later, the list is
+                ignored, because members may have joined in the meantime.
+        """
+        last = self._descriptions.get(group)
+        if last is not None and last.membership.known and listed_at is not None and last.at <= listed_at:
+            size = len(last.membership)
+            self.log.add(last.update_without_members(group, listing, at))
+            self._remembered += len(last.membership) - size
+
+    def offsets_read(
+        self, group: str, listing: Listing, before: GroupOffsets | None, after: GroupOffsets, at: float
+    ) -> None:
+        """Compare the offsets of a group with those of the previous read, if there was one."""
+        memberless = without_members(listing)
+        if before is not None and before is not after:
+            always = memberless and group in self._memberless
+            old, new = positions_of(before), positions_of(after)
+            self.log.add(offset_events(group, at, listing, old, new, memberless=always))
+        if memberless:
+            self._memberless.add(group)
+
+    def configs_read(
+        self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float
+    ) -> None:
+        """Compare the configs of a group with those of the previous read."""
+        if before != after:
+            self.log.add(config_events(group, at, listing, before, after))
+
+    def broker_polled(self, before: BrokerStatus, after: BrokerStatus, at: float) -> None:
+        """Add an event if a broker no longer answers, or if it answers again."""
+        if before.fault is None and after.fault is not None and before.answered_at is not None:
+            self.log.add([broker_lost(after.node, after.address, at, after.fault)])
+        elif before.fault is not None and after.fault is None:
+            self.log.add([broker_back(after.node, after.address, at)])
+
+    def _remember(self, group: str, last: LastDescription) -> None:
+        self._descriptions[group] = last
+        self._remembered += 1 + len(last.membership)
+
+    def _forget(self, group: str) -> None:
+        last = self._descriptions.pop(group)
+        self._remembered -= 1 + len(last.membership)

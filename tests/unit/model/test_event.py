@@ -1,0 +1,169 @@
+"""Events are found by comparing two reads of a group, and have a text in one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.model.answer import Fault
+from kgtui.model.event import (
+    MOST_MEMBERS,
+    Event,
+    EventKind,
+    EventLog,
+    LastDescription,
+    broker_back,
+    broker_lost,
+    config_events,
+    listing_events,
+    offset_events,
+)
+from kgtui.model.group import GroupConfig, GroupDescription, Listing
+from tests.scripted import member
+
+if TYPE_CHECKING:
+    from kgtui.model.members import Member
+
+STABLE = Listing("consumer", "consumer", "Stable", 1)
+EMPTY = Listing("consumer", "consumer", "Empty", 1)
+MOVED = Listing("consumer", "consumer", "Stable", 2)
+SIMPLE = Listing("classic", "", "Empty", 1)
+
+
+def texts(events: list[Event]) -> list[str]:
+    """Return the texts of events."""
+    return [event.text for event in events]
+
+
+def owner(name: str, *partitions: int, client: str = "client") -> Member:
+    """Return a member that owns partitions of topic `orders`."""
+    return member(name, client_id=client, assignment=(("orders", partitions),))
+
+
+def described(*members: Member, listing: Listing = STABLE, **fields: object) -> GroupDescription:
+    """Return a description of group `g` with these members."""
+    state = str(fields.pop("state", listing.state))
+    return GroupDescription("g", "consumer", "consumer", state, 1, members=members, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, EMPTY, ["group appeared: consumer, Empty, broker 1"]),
+        (EMPTY, None, ["group deleted or expired; it was Empty"]),
+        (STABLE, EMPTY, ["state Stable → Empty"]),
+        (STABLE, MOVED, ["coordinator: broker 1 → 2"]),
+        (EMPTY, MOVED, ["coordinator: broker 1 → 2", "state Empty → Stable"]),
+        (STABLE, STABLE, []),
+        (None, None, []),
+    ],
+)
+def test_two_listings_of_a_group_show_what_happened(
+    before: Listing | None, after: Listing | None, expected: list[str]
+) -> None:
+    assert texts(listing_events("g", 1.0, before, after)) == expected
+
+
+def test_members_that_join_and_leave_are_named_with_client_and_host() -> None:
+    last = LastDescription()
+    assert last.update(described(owner("m-1", 0), group_epoch=4), STABLE, 1.0) == []
+    found = last.update(described(owner("m-2", 0, client="other"), group_epoch=5), STABLE, 2.0)
+    assert texts(found) == [
+        "client at /127.0.0.1 left",
+        "other at /127.0.0.1 joined",
+        "group epoch 4 → 5",
+        "orders-0 moved from client to other",
+    ]
+    assert (found[0].before, found[1].after, found[0].at) == ("m-1", "m-2", 2.0)
+
+
+def test_all_members_of_a_group_that_has_just_appeared_have_joined() -> None:
+    last = LastDescription(appeared=True)
+    found = last.update(described(owner("m-1", 0, 1)), STABLE, 1.0)
+    assert texts(found) == ["client at /127.0.0.1 joined", "2 partitions assigned to client: orders-0, orders-1"]
+
+
+def test_many_members_that_join_at_once_share_one_event() -> None:
+    last = LastDescription(appeared=True)
+    members = [member(f"m-{number:02}", client_id=f"c-{number:02}") for number in range(MOST_MEMBERS + 1)]
+    (found,) = last.update(described(*members), STABLE, 1.0)
+    assert (found.kind, found.number) == (EventKind.JOINED, MOST_MEMBERS + 1)
+    assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
+
+
+def test_partitions_without_an_owner_during_a_rebalance_have_not_moved() -> None:
+    last = LastDescription()
+    last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
+    assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
+    assert last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 3.0) == []
+    found = last.update(described(owner("m-1", 1), owner("m-2", 0)), STABLE, 4.0)
+    assert texts(found) == ["2 partitions moved: orders-0, orders-1"]
+
+
+@pytest.mark.parametrize(
+    "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
+)
+def test_descriptions_that_do_not_show_the_members_are_no_reason_for_events(description: GroupDescription) -> None:
+    last = LastDescription()
+    last.update(described(owner("m-1", 0)), STABLE, 1.0)
+    assert last.update(description, STABLE, 2.0) == []
+    assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
+
+
+def test_states_are_compared_in_descriptions_only_if_the_broker_lists_no_states() -> None:
+    old_broker = Listing(None, "consumer", None, 1)
+    for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
+        last = LastDescription()
+        last.update(described(state="Stable"), listing, 1.0)
+        assert texts(last.update(described(state="Empty"), listing, 2.0)) == expected
+
+
+def test_offsets_that_go_back_are_an_event_and_progress_is_not() -> None:
+    before = {("orders", 0): 500, ("orders", 1): 700, ("orders", 2): 100}
+    after = {("orders", 0): 300, ("orders", 1): 900, ("audit", 0): 1}
+    assert texts(offset_events("g", 1.0, STABLE, before, after, memberless=False)) == [
+        "offset of orders-0 went back: 500 → 300"
+    ]
+    after[("orders", 2)] = 40
+    assert texts(offset_events("g", 1.0, STABLE, before, after, memberless=False)) == [
+        "offsets of 2 partitions went back, -260 records: orders-0, orders-2"
+    ]
+
+
+def test_offsets_that_change_without_members_were_reset_except_in_simple_groups() -> None:
+    before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
+    assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
+        "offset of orders-0 reset while the group had no members: 500 → 2,500"
+    ]
+    assert offset_events("g", 1.0, SIMPLE, before, after, memberless=True) == []
+    assert [e.kind for e in offset_events("g", 1.0, SIMPLE, after, before, memberless=True)] == [EventKind.REWOUND]
+
+
+def test_config_values_are_compared_unless_the_broker_hides_them() -> None:
+    def configs(reset: str, secret: str) -> list[GroupConfig]:
+        return [
+            GroupConfig("share.auto.offset.reset", reset, "DYNAMIC_GROUP_CONFIG"),
+            GroupConfig("x.password", secret, "DYNAMIC_GROUP_CONFIG", sensitive=True),
+        ]
+
+    found = config_events("g", 1.0, STABLE, configs("latest", "a"), configs("earliest", "b"))
+    assert texts(found) == ["share.auto.offset.reset: latest → earliest"]
+
+
+def test_events_of_brokers_name_the_address_and_the_reason() -> None:
+    assert broker_lost(2, "b:9092", 1.0, Fault("TIMEOUT", "no response within 10 s")).text == (
+        "broker 2 (b:9092) does not answer: no response within 10 s"
+    )
+    assert broker_back(2, "b:9092", 1.0).text == "broker 2 (b:9092) answers again"
+
+
+def test_the_event_log_drops_the_oldest_events_and_counts_them() -> None:
+    log = EventLog(3)
+    log.add([Event(float(number), EventKind.APPEARED, f"g{number}") for number in range(2)])
+    seen = log.total
+    assert log.kept() is log.kept()
+    log.add_disappeared([(f"g{number}", EMPTY) for number in range(5)], 9.0)
+    assert [event.group for event in log.kept()] == ["g2", "g3", "g4"]
+    assert (log.total, log.since(seen)) == (7, (list(log.kept()), 2))
+    assert log.since(log.total) == ([], 0)

@@ -1,0 +1,166 @@
+"""The monitor finds events in everything that its polling loops read, and keeps the newest of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kgtui.admin.base import ListingDelta
+from kgtui.errors import ClientError
+from kgtui.model.event import Event, EventKind, EventLog, disappeared
+from kgtui.model.group import GroupConfig, GroupDescription, Listing
+from kgtui.model.offsets import CommittedOffset
+from kgtui.monitor import Monitor, MonitorOptions
+from kgtui.monitor.event_tracker import EventTracker
+from kgtui.monitor.policy import EVENT_MEMBERS
+from kgtui.monitor.store import Store
+from tests.scripted import ScriptedAdmin, member
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    import pytest
+
+FAST = MonitorOptions(
+    interval=0.5, timeout=2.0, publish_interval=0.0, sweep_pause=0.05, sweep_rate=100_000.0, metadata_interval=0.05,
+    settle_time=0.0,
+)  # fmt: skip
+STABLE = Listing("consumer", "consumer", "Stable", 1)
+EMPTY = Listing("consumer", "consumer", "Empty", 1)
+
+
+async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
+    """Poll the cluster until a condition is true. The test fails if it is not true within 60 s."""
+    async with asyncio.timeout(60):
+        while not holds():
+            monitor.refresh()
+            await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def watching(admin: ScriptedAdmin) -> AsyncIterator[Monitor]:
+    """Run a monitor, and wait until its first lists and its first sweep are complete."""
+    monitor = Monitor(admin, FAST)
+    task = asyncio.create_task(monitor.run())
+    try:
+        await until(monitor, lambda: 0 < monitor.snapshot.swept == len(monitor.snapshot.groups))
+        yield monitor
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def events(monitor: Monitor, *texts: str) -> None:
+    """Wait until the log has an event with each of these texts."""
+    await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
+
+
+async def test_the_life_of_a_group_is_observed_from_its_first_member_to_its_deletion() -> None:
+    admin = ScriptedAdmin()
+    admin.add("other")
+    async with watching(admin) as monitor:
+        assert monitor.events.kept() == ()
+        admin.add("orders", "consumer", members=(member("m-1"),))
+        await events(monitor, "group appeared: consumer, Stable, broker 1", "client at /127.0.0.1 joined")
+        admin.add("orders", "consumer", state="Empty")
+        await events(monitor, "state Stable → Empty", "client at /127.0.0.1 left")
+        del admin.groups["orders"], admin.descriptions["orders"]
+        await events(monitor, "group deleted or expired; it was Empty")
+        found = [event.kind for event in monitor.events.kept() if event.group == "orders"]
+        assert found[:2] == [EventKind.APPEARED, EventKind.JOINED]
+        assert found[-1] is EventKind.DISAPPEARED
+        assert sorted(found[2:-1]) == [EventKind.LEFT, EventKind.STATE]
+        assert tuple(monitor.snapshot.events) == monitor.events.kept()
+
+
+async def test_rewound_offsets_and_configs_of_the_selected_group_are_observed() -> None:
+    admin = ScriptedAdmin()
+    admin.add("orders", "consumer", members=(member("m-1"),), lag=5)
+    admin.configs["orders"] = (GroupConfig("consumer.session.timeout.ms", "45000", "DEFAULT_CONFIG"),)
+    async with watching(admin) as monitor:
+        monitor.set_view("orders")
+        monitor.want_configs("orders")
+        await until(monitor, lambda: "orders" in monitor.snapshot.configs and "orders" in monitor.snapshot.offsets)
+        admin.commits["orders"] = (CommittedOffset("t-orders", 0, 400),)
+        admin.configs["orders"] = (GroupConfig("consumer.session.timeout.ms", "60000", "DYNAMIC_GROUP_CONFIG"),)
+        await events(
+            monitor, "offset of t-orders-0 went back: 1,000 → 400", "consumer.session.timeout.ms: 45000 → 60000"
+        )
+
+
+async def test_a_broker_that_stops_answering_and_answers_again_is_observed() -> None:
+    admin = ScriptedAdmin()
+    admin.add("orders", coordinator=2)
+    async with watching(admin) as monitor:
+        admin.broken[2] = ClientError("connection refused", broker=2)
+        await events(monitor, "broker 2 (127.0.0.1:9093) does not answer: connection refused")
+        del admin.broken[2]
+        await events(monitor, "broker 2 (127.0.0.1:9093) answers again")
+        assert [event.broker for event in monitor.events.kept()] == [2, 2]
+
+
+async def test_a_replay_keeps_no_events() -> None:
+    """Going to another time of the recording is not a change of the cluster."""
+    admin = ScriptedAdmin()
+    monitor = Monitor(admin, FAST, recorded_at=lambda: 1.0)
+    task = asyncio.create_task(monitor.run())
+    admin.add("orders")
+    await until(monitor, lambda: "orders" in monitor.snapshot.groups)
+    admin.add("billing")
+    await until(monitor, lambda: "billing" in monitor.snapshot.groups)
+    task.cancel()
+    await asyncio.wait([task])
+    assert (monitor.events.kept(), monitor.snapshot.events) == ((), ())
+
+
+def description(*names: str) -> GroupDescription:
+    """Return a description of group `g` with members of these names."""
+    return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
+
+
+def test_a_list_that_is_older_than_the_description_does_not_show_that_members_left() -> None:
+    log = EventLog(10)
+    tracker = EventTracker(log, 10)
+    tracker.described(description("m-1"), STABLE, 5.0, in_full=False)
+    tracker.listed_without_members("g", EMPTY, 4.0, 6.0)
+    assert log.kept() == ()
+    tracker.listed_without_members("g", EMPTY, 5.5, 6.0)
+    assert [event.kind for event in log.kept()] == [EventKind.LEFT]
+
+
+def test_members_are_remembered_up_to_a_limit_except_in_groups_read_in_full() -> None:
+    log = EventLog(10)
+    tracker = EventTracker(log, 4)
+    for number in range(5):
+        first = replace(description("m-1"), group=f"g{number}")
+        tracker.described(first, STABLE, 1.0, in_full=False)
+    for number in range(5):
+        tracker.described(replace(description("m-2"), group=f"g{number}"), STABLE, 2.0, in_full=False)
+    assert {event.group for event in log.kept()} == {"g0", "g1"}, "each group takes two units: itself and its member"
+    tracker.described(replace(description("m-2"), group="g4"), STABLE, 3.0, in_full=True)
+    tracker.described(replace(description("m-3"), group="g4"), STABLE, 4.0, in_full=True)
+    assert log.kept()[-1].group == "g4"
+
+
+async def test_changes_of_100_000_groups_at_once_never_exceed_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are removed in one step, so that this step creates only the events that the log keeps."""
+    groups = {f"group-{number:06}": STABLE for number in range(100_000)}
+    log = EventLog(10_000)
+    store = Store(10, time.time, EventTracker(log, EVENT_MEMBERS))
+    await store.take_list(1, ListingDelta(groups, (), len(groups)), first=True)
+    assert log.total == 0
+    await store.take_list(1, ListingDelta(dict.fromkeys(groups, EMPTY), (), len(groups)), first=False)
+    assert (log.total, len(log.kept())) == (100_000, 10_000)
+    created: list[str] = []
+
+    def counted(group: str, at: float, last: Listing) -> Event:
+        created.append(group)
+        return disappeared(group, at, last)
+
+    monkeypatch.setattr("kgtui.model.event.disappeared", counted)
+    store.drop(1, groups)
+    assert (log.total, len(log.kept()), len(created)) == (200_000, 10_000, 10_000)
+    assert {event.kind for event in log.kept()} == {EventKind.DISAPPEARED}
