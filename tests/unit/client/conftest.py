@@ -1,4 +1,4 @@
-"""Fixtures of the tests of logins with tokens."""
+"""Fixture for tests that request OAuth tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
-    """A running token endpoint, which is reached without a proxy."""
+    """Run a token endpoint on loopback, and switch off proxies for requests to it."""
     monkeypatch.setenv("no_proxy", "*")
     with token_server() as server:
         yield server

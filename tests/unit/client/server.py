@@ -1,4 +1,4 @@
-"""Fake brokers for tests of the client. A test defines the response to each request."""
+"""Fake brokers for tests of `kgtui.client`. A test can replace the response to the requests of each API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 class FakeBroker:
     """A fake broker that listens on the loopback interface.
 
-    A test sets `on[api.key]` to the handler of the requests of one API. All other requests get a default response.
+    `on` maps an API key to the function that returns the response. APIs without a function get a default response.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -67,7 +67,7 @@ class FakeBroker:
         return len(self._open)
 
     def requests(self, key: int) -> list[Request]:
-        """Return the received requests of one API."""
+        """Return the received requests that have the API key `key`."""
         return [request for request in self.received if request.key == key]
 
     def api_versions(self, request: Request) -> Response:
@@ -113,7 +113,7 @@ class FakeBroker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def hang_up(self) -> None:
-        """Close every connection."""
+        """Close every connection, but continue to listen."""
         for writer in list(self._open.values()):
             writer.transport.abort()
 
@@ -180,7 +180,7 @@ class FakeBroker:
 
 
 class FakeCluster:
-    """A cluster of fake brokers, with topics and coordinators."""
+    """Fake brokers, numbered from 1, that report the same topics, coordinators and broker addresses."""
 
     def __init__(self, size: int) -> None:
         self.brokers = {node: FakeBroker(node, self) for node in range(1, size + 1)}
@@ -222,7 +222,7 @@ class FakeCluster:
         self._news.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` is true. The condition is evaluated after each request."""
+        """Wait at most 60 s until `condition` is true. It is evaluated again after each request and lost connection."""
         async with asyncio.timeout(60):
             while not condition():
                 self._news.clear()
@@ -235,7 +235,7 @@ def always(answer: Response) -> Handler:
 
 
 def groups(*ids: str) -> dict[str, Any]:
-    """Return the fields of a ListGroups response with these groups."""
+    """Return the fields of a ListGroups response that lists these consumer groups."""
     return {"Groups": [{"GroupId": group, "ProtocolType": "consumer"} for group in ids]}
 
 

@@ -1,4 +1,4 @@
-"""Tests of the signed assertions that identify a client at a token endpoint (KIP-1139, KIP-1258)."""
+"""Tests of the signed JWT assertions with which a client authenticates to a token endpoint (KIP-1139, KIP-1258)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ RETRIEVER = "org.apache.kafka.common.security.oauthbearer.JwtBearerJwtRetriever"
 
 @pytest.fixture(scope="module")
 def keys() -> dict[str, PrivateKey]:
-    """Algorithm → private key."""
+    """Return a private key for each of the signing algorithms RS256 and ES256."""
     return {algorithm: new_key(algorithm) for algorithm in ("RS256", "ES256")}
 
 
 def properties_of(endpoint: TokenServer, **assertion: str) -> dict[str, str]:
-    """Return properties for the JWT bearer grant. The arguments are the ends of names, with `_` instead of dots."""
+    """Return client properties for the JWT bearer grant.
+
+    Each argument NAME sets the property `sasl.oauthbearer.assertion.NAME`, with dots instead of underscores.
+    """
     more = {f"{PREFIX}{name.replace('_', '.')}": value for name, value in assertion.items()}
     found = endpoint.properties(**{"sasl.oauthbearer.jwt.retriever.class": RETRIEVER}, **more)
     return {name: value for name, value in found.items() if ".client.credentials." not in name}
@@ -54,7 +57,7 @@ def source(properties: dict[str, str]) -> OAuth:
 async def test_the_token_endpoint_accepts_a_signed_assertion(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path, algorithm: str
 ) -> None:
-    """The endpoint checks the signature and the claims with its own code, and refuses the assertion if they differ."""
+    """The endpoint checks the signature and the claims with code that is independent of kgtui."""
     key = keys[algorithm]
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -95,10 +98,10 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
         verified(form["assertion"][0], new_key(algorithm))
 
 
-async def test_a_template_adds_header_fields_and_overrides_claims(
+async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """The order is the one of Kafka's LayeredAssertionJwtTemplate: properties, template, times."""
+    """As in Kafka's LayeredAssertionJwtTemplate, the template overrides properties, but not the generated times."""
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(
@@ -116,10 +119,10 @@ async def test_a_template_adds_header_fields_and_overrides_claims(
     assert "jti" not in claims
 
 
-async def test_an_assertion_replaces_the_secret_of_client_credentials(
+async def test_client_credentials_grant_sends_an_assertion_instead_of_the_secret(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka 4.3 (KIP-1258), the issuer of the assertion switches this on."""
+    """As in Kafka 4.3 (KIP-1258), setting `sasl.oauthbearer.assertion.claim.iss` selects the assertion."""
     properties = properties_of(
         endpoint, private_key_file=str(write_key(tmp_path / "key.pem", keys["RS256"])), claim_iss="i"
     )
@@ -149,14 +152,14 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Return the error for these settings. Asserts that the traceback does not contain the passphrase."""
+    """Read invalid assertion properties, and return the error message. The traceback must not contain the passphrase."""
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
     assert PASSPHRASE not in "".join(traceback.format_exception(caught.value))
     return str(caught.value)
 
 
-def test_the_error_says_what_is_wrong_with_the_private_key(keys: dict[str, PrivateKey], tmp_path: Path) -> None:
+def test_assertion_error_says_what_is_wrong_with_the_private_key(keys: dict[str, PrivateKey], tmp_path: Path) -> None:
     plain = str(write_key(tmp_path / "plain.pem", keys["RS256"]))
     encrypted = str(write_key(tmp_path / "encrypted.pem", keys["ES256"], PASSPHRASE))
     (tmp_path / "text").write_text("hello")
@@ -173,7 +176,7 @@ def test_the_error_says_what_is_wrong_with_the_private_key(keys: dict[str, Priva
     assert "=none is not supported: set it to RS256 or ES256" in failure(private_key_file=plain, algorithm="none")
 
 
-def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
+def test_assertion_error_names_the_invalid_claim_property_template_or_file(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     files = {
@@ -207,12 +210,12 @@ def test_the_error_says_what_is_wrong_with_claims_templates_and_files(
     ("url", "says"),
     [("", "url= is not a URL of a token endpoint"), ("file:///x", "JwtBearerJwtRetriever needs the URL of a token")],
 )
-def test_the_jwt_bearer_grant_needs_a_token_endpoint(url: str, says: str) -> None:
+def test_jwt_bearer_grant_without_a_valid_endpoint_url_raises_config_error(url: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         from_properties(properties_of(TokenServer(url)))
 
 
-def test_the_error_says_how_to_install_the_package_that_signs(
+def test_error_without_the_cryptography_package_gives_the_install_command(
     keys: dict[str, PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)
@@ -221,7 +224,7 @@ def test_the_error_says_how_to_install_the_package_that_signs(
         from_properties(properties_of(TokenServer("http://localhost:1/"), private_key_file=str(file)))
 
 
-async def test_a_refused_assertion_is_reported_with_the_difference_of_the_clocks(
+async def test_error_for_a_refused_assertion_gives_the_clock_difference(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     endpoint.accepts = lambda _: False
@@ -239,7 +242,9 @@ async def test_a_refused_assertion_is_reported_with_the_difference_of_the_clocks
     assert assertion.rpartition(".")[2] not in "".join(traceback.format_exception(caught.value))
 
 
-def test_json_in_a_template_keeps_its_types(keys: dict[str, PrivateKey], tmp_path: Path) -> None:
+def test_assertion_template_values_keep_their_json_types_in_the_claims(
+    keys: dict[str, PrivateKey], tmp_path: Path
+) -> None:
     payload = {"number": 1.5, "flag": True, "text": "ä", "none": None, "list": [1, {"a": "b"}]}
     (tmp_path / "t").write_text(json.dumps({"payload": payload}), encoding="utf-8")
     key_file = str(write_key(tmp_path / "key.pem", keys["RS256"]))

@@ -1,4 +1,4 @@
-"""Tests of the backoff after failures, and of asking several brokers at the same time."""
+"""Tests of `Backoff`, and of `first_success` and `all_of`, which run asynchronous functions concurrently."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ class Runners:
         raise AssertionError
 
 
-async def test_next_function_is_started_if_one_fails_or_takes_too_long() -> None:
-    """The first function fails. The second one hangs, so the third one is started after the time `head_start`."""
+async def test_first_success_starts_the_next_function_after_a_failure_or_delay() -> None:
+    """The first function fails. The second one hangs, so the third one is started `head_start` seconds later."""
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [2])
 
 
-async def test_all_functions_are_started_at_once_if_the_head_start_is_zero() -> None:
+async def test_first_success_with_zero_head_start_starts_all_functions_at_once() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.cancelled) == ([1, 2, 3], [1])
 
 
-async def test_if_all_functions_fail_their_errors_are_listed_in_order() -> None:
+async def test_first_success_lists_errors_in_order_if_all_functions_fail() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -93,14 +93,14 @@ async def test_if_all_functions_fail_their_errors_are_listed_in_order() -> None:
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_error_of_an_unexpected_type_in_a_function_is_raised_at_once() -> None:
+async def test_first_success_raises_an_error_of_an_unexpected_type_at_once() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.cancelled == [1]
 
 
-async def test_results_after_the_first_one_are_passed_to_a_callback() -> None:
+async def test_first_success_passes_later_results_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -108,7 +108,7 @@ async def test_results_after_the_first_one_are_passed_to_a_callback() -> None:
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_cancelling_the_wait_for_the_first_success_cancels_running_functions() -> None:
+async def test_cancelling_first_success_cancels_the_functions_that_it_runs() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))
@@ -120,7 +120,7 @@ async def test_cancelling_the_wait_for_the_first_success_cancels_running_functio
     assert sorted(asked.cancelled) == [1, 2]
 
 
-async def test_results_of_concurrent_functions_are_returned_in_order_unless_one_fails() -> None:
+async def test_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

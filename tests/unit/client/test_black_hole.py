@@ -1,4 +1,4 @@
-"""Tests of brokers that hang: they must not delay requests to other brokers, and are called again when they recover."""
+"""Tests of brokers that stop responding: they must not delay calls to other brokers, and calls succeed on recovery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""With these time limits, a call that waits for the hanging broker would take so long that the test fails."""
+"""Connection timeout of 600 s, so that a test fails if a call to a healthy broker waits for a hanging one."""
 
 
 @pytest.mark.parametrize("met_before", [True, False])
@@ -61,7 +61,7 @@ async def test_a_hanging_broker_does_not_delay_calls_to_other_brokers(met_before
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Stall, cut, refuse and slow down connections at random, each for a short time."""
+    """Stall, cut, refuse or slow down the connections of a random link, 12 times and for at most 20 ms each."""
     for _ in range(12):
         link = chance.choice(links)
         match chance.randrange(5):
@@ -92,7 +92,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """List the groups of a broker; repeat this until a call succeeds."""
+    """Send ListGroups to broker `node` on `lane` until a call succeeds, for at most 60 s."""
     async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):
@@ -105,7 +105,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
     """While connections fail, calls raise only documented errors.
 
-    After that, all calls succeed, and closing the pool leaves no asyncio task.
+    When the faults have ended, each broker can be called again, and closing the pool leaves no asyncio task.
     """
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=0.2, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)

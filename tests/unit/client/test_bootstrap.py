@@ -1,4 +1,4 @@
-"""Tests of finding brokers through bootstrap servers, at the start and after brokers have got new addresses."""
+"""Tests of discovering brokers through bootstrap servers, at the first call and after broker addresses changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
             assert view.cluster_id == "fake"
 
 
-async def test_all_bootstrap_servers_are_asked_at_the_same_time() -> None:
+async def test_all_bootstrap_servers_are_contacted_at_the_same_time() -> None:
     """kgtui connects to all three silent bootstrap servers before the first attempt times out."""
     async with cluster(1) as fake:
         holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
@@ -72,7 +72,7 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 
 async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline() -> None:
-    """A pending attempt continues after the deadline, so a later call succeeds."""
+    """A pending connection attempt continues after the deadline of the call, so a later call succeeds."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         refused = f"127.0.0.1:{closed_port()}"
@@ -89,14 +89,14 @@ async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline
             assert hole.connections == 1
 
 
-async def test_concurrent_calls_of_metadata_share_one_connection_and_one_request() -> None:
+async def test_concurrent_metadata_calls_share_one_connection_and_one_request() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         views = await asyncio.gather(*(pool.metadata(timeout=5) for _ in range(20)))
         assert len({id(view) for view in views}) == 1
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None:
+async def test_metadata_refresh_asks_another_broker_if_one_does_not_respond() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         for node in (1, 2, 3):
@@ -107,8 +107,8 @@ async def test_a_metadata_refresh_asks_another_broker_if_one_is_silent() -> None
         assert view.brokers[3].host == "elsewhere"
 
 
-async def test_bootstrap_servers_are_asked_again_if_no_broker_responds() -> None:
-    """The broker has a new address, which the bootstrap server knows."""
+async def test_bootstrap_servers_are_contacted_again_if_no_broker_responds() -> None:
+    """The only broker has moved to a new address, which the bootstrap server reports."""
     async with (
         cluster(1) as old,
         cluster(1) as new,
@@ -123,7 +123,7 @@ async def test_bootstrap_servers_are_asked_again_if_no_broker_responds() -> None
         assert (await pool.call(1, LIST_GROUPS, {}, timeout=5)).value["Groups"]
 
 
-async def test_rebootstrap_asks_bootstrap_servers_even_if_brokers_respond() -> None:
+async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as seed,
@@ -136,7 +136,7 @@ async def test_rebootstrap_asks_bootstrap_servers_even_if_brokers_respond() -> N
         assert seed.connections == 2
 
 
-async def test_a_moved_broker_is_called_at_its_new_address() -> None:
+async def test_broker_with_a_changed_address_is_called_at_the_new_one() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as link,
@@ -159,7 +159,7 @@ async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metada
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=5)).node == 2
 
 
-async def test_of_two_feature_lists_the_one_with_the_higher_epoch_is_used() -> None:
+async def test_feature_list_with_a_higher_epoch_replaces_the_older_list() -> None:
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}
         keys = [
@@ -176,7 +176,7 @@ async def test_of_two_feature_lists_the_one_with_the_higher_epoch_is_used() -> N
         assert (await pool.metadata(timeout=5, refresh=True)).features == {"share.version": 1}
 
 
-async def test_the_error_says_that_the_bootstrap_server_may_be_a_controller() -> None:
+async def test_error_for_a_server_without_metadata_suggests_a_controller() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         del fake[1].ranges[METADATA.key]
         with pytest.raises(UnreachableError, match=r"is a Kafka node but not a broker; it may be a controller"):
@@ -190,7 +190,7 @@ async def test_the_error_for_an_empty_broker_list_says_the_cluster_is_starting()
             await pool.metadata(timeout=5)
 
 
-async def test_error_for_a_damaged_apiversions_response_says_that_it_is_not_kafka() -> None:
+async def test_invalid_apiversions_response_is_reported_as_not_a_kafka_broker() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

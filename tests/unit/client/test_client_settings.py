@@ -29,7 +29,7 @@ def test_without_client_properties_there_is_no_tls_and_no_login() -> None:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL", "sasl_ssl"])
-def test_the_login_is_read_from_the_client_properties(protocol: str, mechanism: str) -> None:
+def test_sasl_mechanism_user_and_password_are_read_from_client_properties(protocol: str, mechanism: str) -> None:
     jaas = PLAIN if mechanism == "PLAIN" else SCRAM
     settings = from_properties({"security.protocol": protocol, "sasl.mechanism": mechanism, "sasl.jaas.config": jaas})
     assert (settings.protocol, settings.mechanism, settings.username) == (protocol.upper(), mechanism, "alice")
@@ -46,7 +46,9 @@ def test_the_login_is_read_from_the_client_properties(protocol: str, mechanism: 
         ("PLAIN", 'tokenauth="true"', False),
     ],
 )
-def test_delegation_tokens_are_read_from_the_client_properties(mechanism: str, option: str, token: bool) -> None:
+def test_the_jaas_option_tokenauth_selects_delegation_tokens_for_scram_only(
+    mechanism: str, option: str, token: bool
+) -> None:
     properties = SASL | {"sasl.mechanism": mechanism, "sasl.jaas.config": f"{SCRAM[:-1]} {option};"}
     assert from_properties(properties).delegation_token is token
 
@@ -60,7 +62,7 @@ def test_timeouts_and_client_id_are_read_from_the_client_properties() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\0b", "a\udcffb", "a\\000b"])
-def test_a_password_that_cannot_be_sent_is_a_mistake_in_the_properties(value: str) -> None:
+def test_a_password_with_a_character_that_cannot_be_sent_raises_config_error(value: str) -> None:
     with pytest.raises(ConfigError, match=r"^sasl\.jaas\.config: the value .* a NUL character") as caught:
         from_properties(SASL | {"sasl.jaas.config": f'{PLAIN[:-1]} password="{value}";'})
     assert value not in str(caught.value)
@@ -76,10 +78,10 @@ def test_a_password_that_cannot_be_sent_is_a_mistake_in_the_properties(value: st
         ({"reconnect.backoff.ms": "0", "client.id": " "}, (0.0, 0.0)),
     ],
 )
-def test_client_properties_set_the_pauses_between_attempts_to_connect(
+def test_client_properties_set_the_reconnect_backoff_of_the_pool(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """As in Kafka's clients, the pauses do not grow if only `reconnect.backoff.ms` is set."""
+    """As in Kafka's clients, the backoff is constant if only `reconnect.backoff.ms` is set."""
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -149,9 +151,7 @@ def test_client_properties_set_the_pauses_between_attempts_to_connect(
         ({"ssl.trustmanager.algorithm": "Own"}, "ssl.trustmanager.algorithm is not supported yet: remove the property"),
     ],
 )
-def test_the_error_names_the_client_property_that_is_unsupported_or_invalid(
-    properties: dict[str, str], says: str
-) -> None:
+def test_the_error_names_the_unsupported_or_invalid_client_property(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties)
     assert says in str(caught.value)
@@ -240,7 +240,7 @@ def test_the_options_in_sasl_jaas_config_are_parsed_as_in_java(option: str, valu
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_errors_in_sasl_jaas_config_say_what_is_wrong_without_the_password(text: str, says: str) -> None:
+def test_sasl_jaas_config_errors_explain_the_mistake_without_showing_the_password(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")
@@ -262,9 +262,9 @@ def test_printed_settings_contain_no_secrets() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a certificate, its private key, and key stores that contain both.
+    """Return a folder with PEM files: a certificate, its private key, and key stores that contain both.
 
-    `locked.pem` is the key encrypted with a password; `locked-store.pem` contains the encrypted key.
+    In `locked.pem` and `locked-store.pem`, the private key is encrypted with a password.
     """
     folder = tmp_path_factory.mktemp("pem")
     openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
@@ -338,7 +338,7 @@ def test_the_error_names_the_property_with_an_invalid_certificate_or_key(tls: Tl
     [("", "the private key is encrypted, and ssl.key.password is missing"), ("n0t-This", "ssl.key.password is wrong")],
 )
 def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Path, password: str, says: str) -> None:
-    """Without a password from kgtui, OpenSSL would ask for it on the terminal, in the middle of the terminal UI."""
+    """If kgtui passed no password to OpenSSL, OpenSSL would prompt for one in the middle of the terminal UI."""
     in_file = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     in_text = Tls(
         key_pem=Secret((pem / "locked.pem").read_text()),

@@ -46,7 +46,7 @@ def _short_probes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-    """Run a server whose connections are handled by `talk`, and return its address."""
+    """Run a TCP server that handles each connection with `talk`. Yield the server's address as HOST:PORT."""
     writers: set[asyncio.StreamWriter] = set()
     tasks: set[asyncio.Task[None]] = set()
 
@@ -73,7 +73,7 @@ async def server(talk: Talk, host: str = "127.0.0.1", port: int = 0) -> AsyncIte
 
 
 async def reason(address: str, settings: ClientSettings = PLAINTEXT, options: PoolOptions = QUICK) -> str:
-    """Connect to the address with a `Pool`, which must fail, and return the reason that the error gives."""
+    """Connect a `Pool` to `address`, which must fail, and return the reason in the UnreachableError."""
     async with Pool([address], settings, options=options) as pool:
         with pytest.raises(UnreachableError) as caught:
             await pool.metadata(timeout=20)
@@ -90,7 +90,7 @@ async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def open_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Respond like an HTTP server that keeps the connection open."""
+    """Respond to the first bytes like an HTTP server, and keep the connection open."""
     await reader.read(100)
     writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     await reader.read()
@@ -147,7 +147,7 @@ async def test_the_error_says_what_listens_on_the_port_instead_of_kafka(
         assert await reason(address, settings) == f"{address} {says}"
 
 
-async def test_the_error_for_a_refused_connection_says_that_nothing_listens_there() -> None:
+async def test_the_error_for_a_refused_connection_says_nothing_listens_there() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -163,7 +163,7 @@ async def test_the_error_says_that_the_host_name_does_not_resolve() -> None:
 
 
 async def test_dropped_packets_are_reported_as_a_timeout() -> None:
-    """A full listen backlog ignores SYN packets, like a firewall that drops them."""
+    """The test fills the listen backlog of a server, so that the kernel drops SYN packets as a firewall does."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -238,7 +238,10 @@ async def test_the_error_says_that_the_broker_certificate_is_expired_or_not_yet_
 
 
 def write_self_signed(file: Path, first: int, last: int) -> None:
-    """Write a private key and a self-signed certificate, which is valid from day `first` to day `last` from today."""
+    """Write a private key and a self-signed certificate to `file`.
+
+    The certificate is valid from `first` to `last` days after today. Negative numbers are days before today.
+    """
     now = datetime.now(UTC)
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
@@ -260,10 +263,10 @@ async def test_the_error_says_that_the_client_certificate_was_rejected(tmp_path:
     assert "it may not accept the certificate in ssl.keystore.*; check that this certificate has not expired" in message
 
 
-async def test_connecting_raises_connect_error_if_the_key_store_has_disappeared(
+async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
     tmp_path: Path, certificate: Path
 ) -> None:
-    """Requests to other brokers go on, because only the connection to one broker fails."""
+    """A ConnectError affects only the connection to one broker, so that calls to other brokers continue."""
     missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
     link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
     with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):
@@ -350,7 +353,8 @@ def sasl(
 
     Args:
         offered: SASL mechanisms in the response to SaslHandshake.
-        code, login_code: error codes in the responses to SaslHandshake and SaslAuthenticate.
+        code: error code in the response to SaslHandshake.
+        login_code: error code in the response to SaslAuthenticate.
         keys: API keys that the broker supports, in addition to ApiVersions.
     """
 

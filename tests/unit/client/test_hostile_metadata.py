@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resolve only local names. Any other name is encoded as in a DNS query, and then reported as unknown."""
+    """Resolve only 127.0.0.1 and localhost; for other names, fail as the resolver does for unknown or invalid names."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:
@@ -37,7 +37,7 @@ def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def advertise(fake: FakeCluster, host: str, port: int) -> None:
-    """Make all brokers report this address as the address of broker 2."""
+    """Make all brokers report `host` and `port` as the address of broker 2."""
     fake.hosts[2] = (host, port)
 
 

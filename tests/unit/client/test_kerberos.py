@@ -31,7 +31,7 @@ FIRST_CODE = -1765328384
 
 @pytest.fixture(autouse=True)
 def _gssapi(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the package gssapi look installed. No test of this module calls it."""
+    """Make an empty object importable as gssapi, so that kgtui does not report the package as missing."""
     monkeypatch.setitem(sys.modules, "gssapi", SimpleNamespace())
 
 
@@ -63,7 +63,7 @@ def test_kerberos_settings_are_read_from_the_login_module(module: str, expected:
     assert (settings.mechanism, settings.kerberos, settings.warnings) == ("GSSAPI", expected, ())
 
 
-def test_options_without_effect_are_ignored_and_unknown_options_are_reported() -> None:
+def test_only_unknown_options_of_krb5loginmodule_cause_a_warning() -> None:
     ignored = {
         "doNotPrompt": "true",
         "refreshKrb5Config": "true",
@@ -94,7 +94,7 @@ def test_only_unknown_kerberos_properties_cause_a_warning() -> None:
     assert warning.startswith("sasl.kerberos.service.nam is not a property of Kafka's clients: it has no effect")
 
 
-def test_the_service_name_may_be_an_option_of_the_login_module() -> None:
+def test_kerberos_service_name_can_be_set_in_the_login_module() -> None:
     module = jaas(useTicketCache="true", serviceName="broker")
     settings = from_properties(properties(module) | {"sasl.kerberos.service.name": ""})
     assert settings.kerberos == Kerberos("broker", use_cache=True)
@@ -124,18 +124,18 @@ def test_the_service_name_may_be_an_option_of_the_login_module() -> None:
         ),
     ],
 )  # fmt: skip
-def test_kerberos_settings_that_are_wrong_are_refused(module: str, says: str) -> None:
+def test_config_error_says_what_is_wrong_in_the_kerberos_settings(module: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(properties(module))
     assert says in str(caught.value)
 
 
-def test_a_missing_service_name_is_refused() -> None:
+def test_a_missing_kerberos_service_name_raises_config_error() -> None:
     with pytest.raises(ConfigError, match=r"sasl\.kerberos\.service\.name is missing: set it to the first part of the"):
         from_properties(properties(jaas(**KEYTAB)) | {"sasl.kerberos.service.name": " "})
 
 
-def test_missing_gssapi_is_reported_with_the_packages_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_the_gssapi_package_lists_the_packages_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(ConfigError) as caught:
         from_properties(properties(jaas(**KEYTAB)))
@@ -144,7 +144,7 @@ def test_missing_gssapi_is_reported_with_the_packages_to_install(monkeypatch: py
     assert "libkrb5-dev, python3-dev and gcc (Debian, Ubuntu), krb5-devel, python3-devel and gcc (RHEL, Fedora)" in text
 
 
-def test_a_missing_kerberos_library_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_for_a_missing_kerberos_library_says_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     class Finder:
         def find_spec(self, name: str, *_: object) -> None:
             if name == "gssapi":
@@ -170,7 +170,7 @@ def test_a_missing_kerberos_library_is_reported(monkeypatch: pytest.MonkeyPatch)
         (60, "check the option principal and krb5.conf"),
     ],
 )
-def test_the_message_has_advice_for_an_error_code_of_kerberos(code: int, advice: str) -> None:
+def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: int, advice: str) -> None:
     """Errors that a KDC on loopback can cause are tested in `tests/contract/test_kerberos.py`."""
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")
@@ -179,14 +179,14 @@ def test_the_message_has_advice_for_an_error_code_of_kerberos(code: int, advice:
     assert text.endswith(" (GSSAPI: major; minor)")
 
 
-def test_a_principal_without_realm_is_explained_for_a_keytab() -> None:
+def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     failure = Failure(0x20000, FIRST_CODE + 224, "no default realm")
     assert "principal=ada: the realm is missing: write NAME@REALM" in explain_keytab(
         failure, Kerberos("kafka", "ada", "/k")
     )
 
 
-def test_the_texts_of_both_codes_are_in_the_failure() -> None:
+def test_gssapi_failure_contains_the_texts_of_major_and_minor_code() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -195,8 +195,8 @@ def test_the_texts_of_both_codes_are_in_the_failure() -> None:
     assert failure_of(error) == expected
 
 
-async def test_a_library_that_cannot_read_keytabs_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """GSSAPI of macOS has no functions for keytabs and ticket caches."""
+async def test_error_says_that_the_gssapi_library_cannot_read_keytabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The GSSAPI library of macOS has no functions that read keytabs and ticket caches."""
 
     def refuse(*_: object, **__: object) -> None:
         raise NotImplementedError
@@ -210,7 +210,7 @@ async def test_a_library_that_cannot_read_keytabs_is_reported(monkeypatch: pytes
         await Tickets(Kerberos("kafka", use_cache=True, cache="/c")).get("b")
 
 
-async def test_a_ticket_that_the_broker_refuses_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_for_a_refused_kerberos_login_names_principal_and_service(monkeypatch: pytest.MonkeyPatch) -> None:
     async def get(self: Tickets, host: str) -> None:
         self.principal = f"ada@{host.upper()}"
 
@@ -234,7 +234,7 @@ async def test_a_ticket_that_the_broker_refuses_is_reported(monkeypatch: pytest.
     )
 
 
-async def test_tickets_that_a_silent_kdc_delays_wait_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ticket_requests_to_a_silent_kdc_occupy_only_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, asked = threading.Event(), []
 
     def wait(host: str) -> str:

@@ -21,7 +21,7 @@ PASSWORD = "st0re-S3cret"
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Create certificates in PEM, and from them the Java stores of `make_stores`, in one folder."""
+    """Create PEM certificates, and Java stores that contain them, in one folder. Return the paths of the certificates."""
     certificates = make_certificates(tmp_path_factory.mktemp("stores"))
     make_stores(certificates, PASSWORD)
     return certificates
@@ -29,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def stores(certificates: Certificates) -> Path:
-    """Return the folder with the stores."""
+    """Return the folder that contains the Java stores."""
     return certificates.authority.parent
 
 
@@ -56,7 +56,7 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
 def test_pkcs12_stores_are_read_for_every_value_of_the_store_type_property(stores: Path, kind: str) -> None:
-    """As in Java, the values JKS and PKCS12 are accepted for either kind of store, and JKS is the default."""
+    """As in Java, the type JKS, which is the default, is accepted for a PKCS #12 file too."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
 
@@ -110,7 +110,7 @@ def test_the_keytool_command_in_the_error_message_converts_a_jks_store(stores: P
     assert load(key_store(stores / "converted.p12"))[1] == ""
 
 
-def test_if_cryptography_is_missing_the_error_says_what_to_install(
+def test_key_store_error_without_cryptography_says_what_to_install(
     stores: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "cryptography"]:

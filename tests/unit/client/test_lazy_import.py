@@ -1,4 +1,4 @@
-"""Tests of `lazy_package` and `without_package`, which import a package without its slow parts."""
+"""Tests of `lazy_package`, which skips the `__init__` of a package, and of `without_package`, which hides a package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Run `FIRST`, which imports a module of aiokafka lazily, and then `code` in a new process; return the output."""
+    """Run `FIRST` and then `code` in a new process, and return the output. `FIRST` imports a part of aiokafka lazily."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 
@@ -37,7 +37,7 @@ def test_lazily_imported_package_can_still_be_imported_in_full(code: str) -> Non
     assert run(code) == "aiokafka.consumer.consumer\n"
 
 
-def test_module_of_a_lazily_imported_package_is_not_loaded_a_second_time() -> None:
+def test_importing_a_package_in_full_keeps_its_lazily_loaded_modules() -> None:
     code = "import aiokafka\nprint(aiokafka.__version__ > '', aiokafka.conn.create_conn is create_conn)"
     assert run(code) == "True True\n"
 
@@ -47,7 +47,7 @@ def test_undefined_attribute_of_a_lazily_imported_package_raises_attribute_error
     assert run(code) == "False True\n"
 
 
-def test_importing_lazily_does_not_change_a_package_that_is_loaded_already() -> None:
+def test_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -56,7 +56,7 @@ def test_importing_lazily_does_not_change_a_package_that_is_loaded_already() -> 
     assert type(aiokafka) is before
 
 
-def test_importing_lazily_ignores_a_package_that_is_not_installed() -> None:
+def test_lazy_package_ignores_a_package_that_is_not_installed() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules
@@ -83,7 +83,7 @@ def test_without_package_does_not_hide_a_package_that_is_already_loaded() -> Non
     assert sys.modules["pytest"] is pytest
 
 
-def test_the_connections_do_not_load_gssapi() -> None:
+def test_loading_the_transport_does_not_import_gssapi() -> None:
     code = """
 from kgtui.client.pool import _load_transport
 _load_transport()

@@ -28,12 +28,12 @@ TOKEN_LOGIN = ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=OAuth(claims={"sub
 
 
 class FakeConnection:
-    """A connection of aiokafka that plays the broker in a login with OAUTHBEARER.
+    """A substitute for a connection of aiokafka, which responds like a broker to a login with OAUTHBEARER.
 
     Attributes:
-        answers: fields of the next responses to SaslAuthenticate. The last one is used again and again.
-        sent: API names of the received requests.
-        gate: the broker responds to SaslAuthenticate only while this event is set.
+        answers: fields of the next responses to SaslAuthenticate. The last response is repeated.
+        sent: API name with version, and encoded body, of each request.
+        gate: SaslAuthenticate is answered only while this event is set.
     """
 
     def __init__(self, *answers: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class FakeConnection:
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
-    """Set the clock of `kgtui.client.login`. The clock of the event loop is not changed."""
+    """Make `time.monotonic` return `now` in `kgtui.client.login`. The clock of the event loop does not change."""
     monkeypatch.setattr(login_module, "time", SimpleNamespace(monotonic=lambda: now))
 
 
@@ -76,8 +76,8 @@ async def test_a_token_login_succeeds_when_the_broker_sends_an_empty_response() 
     assert b"n,,\x01auth=Bearer " in raw.sent[1][1]
 
 
-async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login() -> None:
-    """The first response has no error code. The broker sends the reason after a second message (RFC 7628)."""
+async def test_token_login_fails_if_the_broker_refuses_with_a_challenge() -> None:
+    """The broker's first response has no error code. It reports the error after the client's second message (RFC 7628)."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:
@@ -89,12 +89,12 @@ async def test_a_token_that_the_broker_refuses_with_a_challenge_fails_the_login(
 
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
-async def test_invalid_status_in_a_refusal_is_left_out_of_the_error(message: str | None) -> None:
+async def test_error_for_a_refused_token_omits_an_invalid_status(message: str | None) -> None:
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
 
-async def test_login_is_not_repeated_if_its_session_never_ends() -> None:
+async def test_login_is_not_repeated_if_the_session_has_no_time_limit() -> None:
     raw = FakeConnection({"SessionLifetimeMs": 0})
     session = await start(raw)
     for _ in range(3):
@@ -136,7 +136,7 @@ async def test_other_requests_wait_while_the_login_is_repeated(monkeypatch: pyte
     assert len(raw.sent) == 4
 
 
-async def test_the_connection_is_closed_with_a_reason_if_a_repeated_login_is_refused(
+async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 1000}, {"ErrorCode": 58})
@@ -148,7 +148,7 @@ async def test_the_connection_is_closed_with_a_reason_if_a_repeated_login_is_ref
     assert raw.closed
 
 
-async def test_connection_with_a_failed_token_refresh_is_kept_until_the_session_ends(
+async def test_connection_stays_open_until_session_ends_if_token_refresh_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})
@@ -183,7 +183,7 @@ async def test_closing_a_connection_cancels_a_repeated_login_in_progress(monkeyp
         await waiting
 
 
-async def test_printed_settings_contain_no_secret_of_a_token_login() -> None:
+async def test_repr_of_client_settings_contains_no_secret_of_a_token_login() -> None:
     secret = "hunter2"
     oauth = OAuth("https://idp/token", "kgtui", Secret(secret), claims={"k": secret}, extensions=(("k", secret),))
     assert "hunter2" not in repr(ClientSettings("SASL_SSL", "OAUTHBEARER", oauth=oauth))

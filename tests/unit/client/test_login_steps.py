@@ -1,4 +1,4 @@
-"""`kgtui doctor` says at which step connecting to a bootstrap server fails."""
+"""Tests of `Pool.login_steps` and `kgtui doctor`, which report at which step connecting to a bootstrap server fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SASL = {
 
 
 async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
-    """Return step → (result, detail) for each step of connecting to a server.
+    """Check the connection to `address`, and return step name → (result, detail).
 
     The result is True if the step succeeded, False if it failed, and None if it was not executed.
     """
@@ -43,7 +43,7 @@ async def test_connection_check_of_a_broker_succeeds_in_every_step() -> None:
     }  # fmt: skip
 
 
-async def test_connection_check_fails_at_step_name_if_the_host_does_not_resolve(
+async def test_connection_check_fails_at_the_name_step_if_dns_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -56,27 +56,27 @@ async def test_connection_check_fails_at_step_name_if_the_host_does_not_resolve(
     assert steps["TCP"] == (None, "")
 
 
-async def test_connection_check_of_a_closed_port_fails_at_step_tcp(unused_tcp_port: int) -> None:
+async def test_connection_check_of_a_closed_port_fails_at_the_tcp_step(unused_tcp_port: int) -> None:
     steps = await steps_of(f"127.0.0.1:{unused_tcp_port}")
     assert (steps["name"][0], steps["TCP"][0], steps["API versions"][0]) == (True, False, None)
     assert "nothing listens there" in steps["TCP"][1]
 
 
-async def test_connection_check_with_tls_on_a_plaintext_port_fails_at_step_tls() -> None:
+async def test_connection_check_with_tls_of_a_plaintext_port_fails_at_the_tls_step() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **{"security.protocol": "SSL"})
     assert (steps["TCP"][0], steps["TLS"][0], steps["API versions"][0]) == (True, False, None)
     assert "security.protocol=PLAINTEXT" in steps["TLS"][1]
 
 
-async def test_connection_check_fails_at_step_sasl_if_the_port_has_no_sasl() -> None:
+async def test_connection_check_with_sasl_of_a_plaintext_port_fails_at_the_sasl_step() -> None:
     async with Simulator(brokers=1, scenario="empty") as cluster:
         steps = await steps_of(cluster.bootstrap, **SASL)
     assert (steps["TCP"][0], steps["SASL"][0], steps["API versions"][0]) == (True, False, None)
     assert "s3cret" not in str(steps), "the password must not be shown"
 
 
-async def test_connection_check_of_another_server_fails_at_step_api_versions() -> None:
+async def test_connection_check_of_an_http_server_fails_at_the_api_versions_step() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")

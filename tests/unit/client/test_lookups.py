@@ -43,8 +43,7 @@ async def test_coordinators_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_coordinators(["group-24"], timeout=5, refresh=True)).nodes == {"group-24": 3}
 
 
-async def test_no_request_is_sent_for_coordinators_that_are_already_known() -> None:
-    """The caller has stored these coordinators with `learn_coordinators`."""
+async def test_no_request_is_sent_for_coordinators_stored_with_learn_coordinators() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         pool.learn_coordinators((f"g{number}" for number in range(1000)), 1)
         found = await pool.find_coordinators(["g1", "g999"], timeout=5)
@@ -52,7 +51,7 @@ async def test_no_request_is_sent_for_coordinators_that_are_already_known() -> N
 
 
 async def test_brokers_without_batch_lookup_get_one_request_per_group() -> None:
-    """FindCoordinator accepts several groups since version 4 (KIP-699)."""
+    """Before version 4, a FindCoordinator request can contain only one group (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
         found = await pool.find_coordinators(["group-a", "group-b", "group-c"], timeout=5)
@@ -85,7 +84,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
         ]
 
 
-async def test_a_group_whose_coordinator_is_not_found_in_time_has_an_error() -> None:
+async def test_coordinator_lookup_returns_the_last_error_of_a_group_at_the_deadline() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"stuck-group": [15] * 1000}
         found = await pool.find_coordinators(["stuck-group", "healthy-group"], timeout=0.1)
@@ -94,7 +93,7 @@ async def test_a_group_whose_coordinator_is_not_found_in_time_has_an_error() -> 
         assert found.errors["stuck-group"].code == 15
 
 
-async def test_a_coordinator_lookup_asks_another_broker_if_one_is_silent() -> None:
+async def test_coordinator_lookup_asks_another_broker_if_one_does_not_respond() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         for node in (1, 2):
             await pool.call(node, LIST_GROUPS, {}, timeout=5)
@@ -114,7 +113,7 @@ async def test_a_coordinator_lookup_without_response_returns_an_error_per_group(
         assert set(found.errors) == {"group-a", "group-b"}
 
 
-async def test_lookups_raise_unreachable_error_if_no_broker_was_ever_reached() -> None:
+async def test_coordinator_and_leader_lookups_raise_unreachable_error_without_reachable_brokers() -> None:
     async with cluster(1) as fake:
         seeds = fake.seeds
     async with Pool(seeds, options=QUICK) as pool:
@@ -134,7 +133,7 @@ async def test_the_broker_error_rebootstrap_required_clears_the_coordinator_cach
         assert len(fake[1].requests(FIND_COORDINATOR.key)) == 3, "the caches must be cleared"
 
 
-async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
+async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {f"t{number}": {0: 1, 1: 2} for number in range(25)}
         await pool.metadata(timeout=5)
@@ -151,7 +150,7 @@ async def test_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=5, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_topics_of_a_failed_leader_are_looked_up_again_less_and_less_often() -> None:
+async def test_repeated_leader_failures_clear_cached_topics_less_and_less_often() -> None:
     """Only topics in which the failed broker leads a partition are removed from the cache.
 
     After a removal, further failures of the broker have no effect during a pause, which grows with each removal.
@@ -188,7 +187,7 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
-    """Metadata before v4 creates missing topics if the broker is configured to do so."""
+    """A Metadata request before version 4 creates missing topics if the broker is configured to do so."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)
         with pytest.raises(UnreachableError, match="could create the topic"):

@@ -1,4 +1,4 @@
-"""Tests of logins to Amazon MSK with IAM. No test connects to AWS: a server on loopback plays AWS STS."""
+"""Tests of logins to Amazon MSK with IAM. A server on loopback replaces AWS STS, so that no test connects to AWS."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
-    """Play AWS STS. Returns the header `Authorization` and the form fields of each request."""
+    """Run a substitute for AWS STS. Yield a list of (`Authorization` header, form fields) of the received requests."""
     received: list[tuple[str, dict[str, list[str]]]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,7 +78,7 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 
 
 def answer(form: dict[str, list[str]]) -> tuple[int, str]:
-    """Return the HTTP status and the response of AWS STS to a request."""
+    """Return the HTTP status and the body with which AWS STS responds to these form fields."""
     if form["Action"] == ["GetCallerIdentity"]:
         return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
     if form["RoleArn"] != [ROLE]:
@@ -91,7 +91,7 @@ def answer(form: dict[str, list[str]]) -> tuple[int, str]:
 def signature_of(url: str, secret: str) -> str:
     """Compute the signature of a URL as Amazon documents it (Signature Version 4, query parameters).
 
-    The signer adds the parameter User-Agent after it has signed the URL, as Amazon's signer for Java does.
+    The parameter User-Agent is not signed, because the signer adds it afterwards, as Amazon's signer for Java does.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -111,7 +111,7 @@ def signature_of(url: str, secret: str) -> str:
     return key.hex()
 
 
-def test_the_region_is_read_from_the_host_name_of_a_broker() -> None:
+def test_the_aws_region_is_read_from_the_host_name_of_a_broker() -> None:
     for host, region in (
         (BROKER, "eu-central-1"),
         ("boot-abc.c3.kafka-serverless.us-east-1.amazonaws.com", "us-east-1"),
@@ -125,7 +125,7 @@ def test_the_region_is_read_from_the_host_name_of_a_broker() -> None:
 
 @pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize("mechanism", ["AWS_MSK_IAM", "OAUTHBEARER"])
-async def test_the_token_is_a_url_that_is_signed_with_the_credentials(
+async def test_msk_token_is_a_url_signed_with_the_aws_credentials(
     mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_SESSION_TOKEN", SESSION)
@@ -142,8 +142,8 @@ async def test_the_token_is_a_url_that_is_signed_with_the_credentials(
     assert fields["X-Amz-Signature"] != signature_of(url.replace("eu-central-1", "eu-central-2"), SECRET)
 
 
-async def test_a_profile_signs_the_token_and_has_the_region(tmp_path: Path) -> None:
-    """The host name contains no region, for example because it belongs to a proxy."""
+async def test_msk_token_uses_credentials_and_region_of_an_aws_profile(tmp_path: Path) -> None:
+    """The host name of the broker contains no region, so the region is read from the profile."""
     (tmp_path / "credentials").write_text(f"[admin]\naws_access_key_id = AKIDADMIN\naws_secret_access_key = {SECRET}\n")
     (tmp_path / "config").write_text("[profile admin]\nregion = eu-north-1\n")
     url = await signed_url(properties_of('awsProfileName="admin" awsMaxRetries="3"'), "kafka.example")
@@ -153,7 +153,9 @@ async def test_a_profile_signs_the_token_and_has_the_region(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_role_is_assumed_with_its_session_name(sts: list[tuple[str, dict[str, list[str]]]]) -> None:
+async def test_msk_login_assumes_the_configured_role_with_its_session_name(
+    sts: list[tuple[str, dict[str, list[str]]]],
+) -> None:
     options = f'awsRoleArn="{ROLE}" awsRoleSessionName="kgtui" awsRoleExternalId="x1" awsStsRegion="eu-west-2"'
     url = await signed_url(properties_of(options))
     assert fields_of(url)["X-Amz-Credential"].startswith("ASIAROLE/")
@@ -170,12 +172,14 @@ async def test_a_role_is_assumed_with_its_session_name(sts: list[tuple[str, dict
 
 
 @pytest.mark.usefixtures("credentials", "sts")
-async def test_a_refused_role_is_reported_with_the_code_of_aws() -> None:
+async def test_error_for_a_refused_role_gives_the_aws_error_code() -> None:
     message = await failure(properties_of('awsRoleArn="arn:aws:iam::1:role/other"'))
     assert message.startswith("AWS refused AssumeRole (AccessDenied): check awsRoleArn in sasl.jaas.config")
 
 
-async def test_missing_credentials_and_regions_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_says_that_aws_credentials_or_the_region_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsP"
     assert f"AWS credentials are missing (none were found): {advice}" in await failure(properties_of())
     message = await failure(properties_of('awsProfileName="no"'))
@@ -220,22 +224,22 @@ async def test_missing_credentials_and_regions_are_reported(tmp_path: Path, monk
         ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported yet"),
     ],
 )
-def test_the_error_names_the_wrong_property_or_option_of_msk_iam(properties: dict[str, str], says: str) -> None:
+def test_error_names_the_invalid_msk_iam_property_or_option(properties: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties({**properties_of(), **properties})
     assert says in str(caught.value)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_the_error_says_how_to_install_the_signer_of_amazon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_amazons_signer_gives_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"is not installed\. Run: pip install 'kgtui\[security\]'"):
         from_properties(properties_of())
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_signing_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading credentials may take seconds, for example if a role is assumed."""
+async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading AWS credentials can take seconds, for example if a role must be assumed."""
     done, read = threading.Event(), msk_iam._credentials
 
     def read_slowly(*arguments: Any) -> Any:
@@ -251,8 +255,8 @@ async def test_signing_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_new_token_is_signed_when_a_host_name_shows_the_region(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bootstrap server may have another name than the brokers, and the environment another region."""
+async def test_msk_token_is_replaced_if_a_host_name_contains_another_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first token is for the region in AWS_REGION, because the host name of the bootstrap server contains none."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -263,8 +267,10 @@ async def test_a_new_token_is_signed_when_a_host_name_shows_the_region(monkeypat
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_token_for_another_region_does_not_replace_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first token is still being signed when the host name of a broker shows that it has the wrong region."""
+async def test_late_msk_token_for_another_region_does_not_replace_the_cached_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Signing the first token takes so long that a token for the broker's own region is ready earlier."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 
@@ -283,14 +289,14 @@ async def test_a_token_for_another_region_does_not_replace_a_newer_one(monkeypat
     assert await tokens.get(BROKER) is good
 
 
-async def test_a_broker_without_oauthbearer_is_reported_with_what_msk_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_for_a_broker_without_oauthbearer_names_the_iam_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_login, "OFFER", {"ErrorCode": 0, "Mechanisms": ["AWS_MSK_IAM"]})
     with pytest.raises(ConnectError, match=r"\(it offers AWS_MSK_IAM\): use the port for IAM \(9098\), and"):
         await Login(from_properties(properties_of())).run(FakeConnection(), Address(BROKER, 9098))
 
 
 @pytest.mark.usefixtures("credentials", "sts")
-async def test_a_refusal_names_the_identity_and_the_reason_of_msk() -> None:
+async def test_error_for_a_refused_msk_login_names_identity_and_reason() -> None:
     settings = from_properties(properties_of('awsDebugCreds="true"'))
     login, address = Login(settings), Address(BROKER, 9098)
     await login.prepare(address)
@@ -312,6 +318,6 @@ async def test_a_refusal_names_the_identity_and_the_reason_of_msk() -> None:
         ),
     ],
 )
-async def test_the_error_says_which_source_of_aws_credentials_fails(tmp_path: Path, setting: str, reason: str) -> None:
+async def test_error_says_why_a_source_of_aws_credentials_fails(tmp_path: Path, setting: str, reason: str) -> None:
     (tmp_path / "config").write_text(f"[default]\n{setting}\n")
     assert f"the AWS credentials cannot be used {reason}: set AWS_ACCESS_KEY_ID" in await failure(properties_of())

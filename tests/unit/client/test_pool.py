@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 QUICK = PoolOptions(connect_timeout=2.0, backoff=0.01, backoff_max=0.02, head_start=0.05, retry_pause=0.01, stall=0.05)
 
 
-async def test_a_call_returns_the_decoded_response_its_broker_version_and_duration() -> None:
+async def test_a_call_returns_response_broker_api_version_and_duration() -> None:
     async with cluster(2) as fake, Pool([fake[1].address], options=QUICK) as pool:
         view = await pool.metadata(timeout=5)
         assert {node: broker.port for node, broker in view.brokers.items()} == {1: fake[1].port, 2: fake[2].port}
@@ -46,8 +46,8 @@ async def test_a_call_returns_the_decoded_response_its_broker_version_and_durati
         assert {request.client_id for request in fake[2].received} == {"kgtui"}
 
 
-async def test_the_connection_to_the_bootstrap_server_becomes_the_bulk_lane() -> None:
-    """Each broker has two connections, the lanes. The bulk lane, for long requests, reuses this connection."""
+async def test_the_bulk_lane_reuses_the_connection_to_the_bootstrap_server() -> None:
+    """kgtui opens two connections (lanes) to each broker: BULK for long requests, and UI for short ones."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=5)
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
@@ -82,7 +82,7 @@ async def test_calling_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_an_unsupported_apiversions_request_is_repeated_in_an_older_version() -> None:
+async def test_apiversions_is_repeated_in_an_older_version_if_unsupported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=5)
@@ -111,7 +111,7 @@ async def test_invalid_or_missing_bootstrap_servers_raise_config_error() -> None
 
 
 async def test_slow_calls_on_the_bulk_lane_do_not_delay_the_ui_lane() -> None:
-    """Lanes are the two connections to each broker."""
+    """The two lanes are separate connections to the same broker."""
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:
@@ -207,7 +207,7 @@ async def test_a_connection_without_responses_is_replaced_after_a_missed_deadlin
 
 
 async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """List the groups of a broker. Repeat the call if the backoff does not allow a connection yet."""
+    """Send ListGroups to broker `node` until the backoff allows a connection, and return the response."""
     async with asyncio.timeout(60):
         while True:
             try:
@@ -237,7 +237,7 @@ async def test_a_cancelled_call_does_not_close_the_connection() -> None:
 
 
 async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
-    """A broker may close an idle connection just when the next request is sent. The call must not fail."""
+    """A broker may close an idle connection at the moment when kgtui sends the next request."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=5)
 
@@ -267,7 +267,7 @@ async def test_a_delete_request_is_not_repeated_after_a_lost_connection() -> Non
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_to_a_broker_fail_at_once_during_the_pause_after_a_failure() -> None:
+async def test_calls_to_a_broker_fail_at_once_during_its_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=5)
@@ -286,10 +286,10 @@ async def test_calls_to_a_broker_fail_at_once_during_the_pause_after_a_failure()
             assert link.connections == 0, "no attempt is allowed during the backoff"
 
 
-async def test_calls_after_a_failure_wait_only_briefly_for_the_next_connection() -> None:
-    """After a failure, calls fail soon while the next connection attempt hangs.
+async def test_calls_wait_only_briefly_for_a_reconnection_attempt_that_hangs() -> None:
+    """While the next connection attempt hangs, calls fail with the previous error after `second_wait` seconds.
 
-    Once this attempt succeeds, calls succeed too.
+    The attempt continues in the background. Calls succeed once the broker accepts connections.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (
@@ -366,7 +366,7 @@ async def test_a_damaged_response_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_that_ends_within_a_response_raises_disconnected_error() -> None:
+async def test_a_connection_closed_during_a_response_raises_disconnected_error() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -395,7 +395,7 @@ async def test_client_id_and_request_timeout_are_taken_from_client_settings() ->
 
 
 async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> None:
-    """Two brokers report the same address if `advertised.listeners` is wrong or a port is forwarded."""
+    """Two brokers advertise the same address if `advertised.listeners` is wrong or a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=5)).brokers) == 2
@@ -404,7 +404,7 @@ async def test_the_pool_works_if_two_brokers_advertise_the_same_address() -> Non
             await pool.metadata(timeout=5, refresh=True)
 
 
-async def test_closing_the_pool_before_it_is_connected_fails_the_waiting_call() -> None:
+async def test_closing_the_pool_while_connecting_makes_the_waiting_call_fail() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         link.black_hole()
         pool = Pool([link.address], options=PoolOptions(connect_timeout=60))
@@ -415,7 +415,7 @@ async def test_closing_the_pool_before_it_is_connected_fails_the_waiting_call() 
             await looking
 
 
-async def test_closing_the_pool_closes_all_connections_and_fails_all_calls() -> None:
+async def test_closing_the_pool_closes_connections_and_makes_pending_calls_fail() -> None:
     async with cluster(3) as fake:
         pool = Pool(fake.seeds, options=QUICK)
         fake[3].on[LIST_GROUPS.key] = always(None)

@@ -24,7 +24,7 @@ def _fixed_nonce(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def log_in(*answers: bytes, settings: ClientSettings = USER) -> list[bytes]:
-    """Log in to a server that sends these answers, and return the messages of the client."""
+    """Run a login in which the server sends `answers`, and return the messages that the client sent."""
     steps = scram.scram_steps(settings, BROKER)
     sent = [await anext(steps)]
     for answer in answers:
@@ -39,7 +39,7 @@ async def test_scram_login_sends_the_messages_of_the_example_in_rfc_7677() -> No
     assert await log_in(CHALLENGE, SIGNATURE) == [b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO", PROOF]
 
 
-async def test_scram_login_announces_a_delegation_token_and_escapes_its_name() -> None:
+async def test_scram_login_with_delegation_token_sends_tokenauth_and_escaped_name() -> None:
     settings = ClientSettings("SASL_SSL", "SCRAM-SHA-512", "a=b,c", Secret("hmac"), delegation_token=True)
     steps = scram.scram_steps(settings, BROKER)
     assert await anext(steps) == b"n,,n=a=3Db=2Cc,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"
@@ -47,7 +47,7 @@ async def test_scram_login_announces_a_delegation_token_and_escapes_its_name() -
 
 
 @pytest.mark.parametrize("answer", [b"v=" + b"A" * 43 + b"=", b"v=damaged", b"", b"\xff", b"e=other-error"])
-async def test_scram_login_fails_if_the_server_does_not_prove_the_password(answer: bytes) -> None:
+async def test_scram_login_fails_if_the_server_signature_is_wrong_or_missing(answer: bytes) -> None:
     with pytest.raises(ConnectError) as caught:
         await log_in(CHALLENGE, answer)
     assert str(caught.value) == (
@@ -70,7 +70,7 @@ async def test_scram_login_fails_if_the_server_does_not_prove_the_password(answe
         (b"\xff", "its first message is not valid"),
     ],
 )
-async def test_scram_login_fails_after_a_damaged_first_message_of_the_server(challenge: bytes, says: str) -> None:
+async def test_scram_login_fails_if_the_first_server_message_is_invalid(challenge: bytes, says: str) -> None:
     with pytest.raises(ConnectError) as caught:
         await log_in(challenge, SIGNATURE)
     assert f"broker:9092 sent a damaged response in the SCRAM login ({says}" in str(caught.value)

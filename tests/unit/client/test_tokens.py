@@ -1,4 +1,4 @@
-"""Tests of the tokens of OAUTHBEARER: where they come from, when they are refreshed, and messages about failures."""
+"""Tests of OAUTHBEARER tokens: their sources, their refresh, and the messages for failed requests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def source(properties: dict[str, str]) -> Tokens:
 
 
 async def failure(properties: dict[str, str]) -> str:
-    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
+    """Request a token, which must fail, and return the error message. The traceback must contain no secret."""
     with pytest.raises(ConnectError) as caught:
         await source(properties).get()
     text = "".join(traceback.format_exception(caught.value))
@@ -61,7 +61,7 @@ async def test_client_credentials_and_scope_are_sent_to_the_oauth_token_endpoint
 
 
 async def test_oauth_options_of_sasl_jaas_config_are_used_if_newer_properties_are_unset(endpoint: TokenServer) -> None:
-    """Kafka's clients before 4.1 read the credentials only from `sasl.jaas.config` (KIP-768)."""
+    """Kafka's clients before 4.1 read client id, secret and scope only from `sasl.jaas.config` (KIP-768)."""
     properties = endpoint.properties(**{"sasl.oauthbearer.header.urlencode": "true"})
     for name in ("id", "secret"):
         del properties[f"sasl.oauthbearer.client.credentials.client.{name}"]
@@ -141,7 +141,7 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported yet: use"),
     ],
 )
-def test_the_error_names_the_oauthbearer_property_that_is_wrong(more: dict[str, str], says: str) -> None:
+def test_the_error_names_the_invalid_or_missing_oauthbearer_property(more: dict[str, str], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         from_properties(TokenServer("http://localhost:1/token").properties(**more))
     assert says in str(caught.value)
@@ -165,7 +165,7 @@ def test_the_error_names_the_oauthbearer_property_that_is_wrong(more: dict[str, 
         (200, " " * 1_000_001, "returned more than 1,000,000 bytes"),
     ],
 )
-async def test_the_error_says_how_the_token_endpoint_responded(
+async def test_error_says_why_the_response_of_the_token_endpoint_is_unusable(
     endpoint: TokenServer, status: int, body: str, says: str
 ) -> None:
     endpoint.status, endpoint.body = status, body
@@ -176,9 +176,7 @@ async def test_the_error_says_how_the_token_endpoint_responded(
 
 
 @pytest.mark.parametrize("date", ["Mon, 01 Jan 2024 00:00:00 +99999999999999", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
-async def test_unusable_times_in_the_response_of_the_token_endpoint_are_ignored(
-    endpoint: TokenServer, date: str
-) -> None:
+async def test_invalid_date_and_lifetime_from_the_token_endpoint_are_ignored(endpoint: TokenServer, date: str) -> None:
     nested = base64.urlsafe_b64encode(b"[" * 100_000).decode().rstrip("=")
     endpoint.headers["Date"] = date
     endpoint.body = f'{{"access_token": "a.{nested}.c", "expires_in": 1{"0" * 400}}}'
@@ -205,10 +203,10 @@ async def test_the_error_says_that_the_token_endpoint_is_down_or_silent(endpoint
 
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("part", ["status", "body"])
-async def test_a_token_endpoint_that_sends_single_bytes_is_reported_after_a_total_time(
+async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each read ends within its own time limit."""
+    """No single read exceeds `sasl.login.read.timeout.ms`, so only the time limit for the whole response applies."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -225,13 +223,13 @@ async def test_a_token_endpoint_that_sends_single_bytes_is_reported_after_a_tota
         assert time.monotonic() - started < 2
 
 
-async def test_the_error_code_of_a_token_endpoint_is_reported_even_if_its_body_is_slow(endpoint: TokenServer) -> None:
+async def test_http_error_status_is_reported_even_if_its_body_arrives_slowly(endpoint: TokenServer) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
     message = await failure(endpoint.properties(**{"sasl.login.read.timeout.ms": "200"}))
     assert "refused the client 'team' (HTTP 401): check client id, client secret and scope" in message
 
 
-def test_the_exit_does_not_wait_for_a_silent_token_endpoint(endpoint: TokenServer) -> None:
+def test_program_exits_without_waiting_for_a_silent_token_endpoint(endpoint: TokenServer) -> None:
     program = """
 import asyncio, sys
 from kgtui.client.oauth import OAuth
@@ -252,7 +250,7 @@ asyncio.run(main())
     assert time.monotonic() - started < 4
 
 
-async def test_error_for_an_expired_or_future_token_gives_the_clock_difference(endpoint: TokenServer) -> None:
+async def test_error_for_an_expired_or_not_yet_valid_token_mentions_the_clock(endpoint: TokenServer) -> None:
     now = int(time.time())
     endpoint.claims["exp"] = now - 60
     assert "expired at 20" in (message := await failure(endpoint.properties()))
@@ -300,7 +298,7 @@ async def test_the_old_token_is_used_until_it_expires_if_the_refresh_fails(
         await cache.get()
 
 
-async def test_a_token_is_refreshed_by_the_clock_of_the_token_endpoint(
+async def test_token_refresh_uses_the_clock_of_the_token_endpoint(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock of this machine is 1,000 s slow, so that the token looks valid for 2,000 s instead of 1,000 s."""

@@ -1,4 +1,4 @@
-"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must contain no secrets."""
+"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must not contain secrets."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_aiokafkas_create_conn_accepts_the_arguments_that_kgtui_passes() -> None
     assert "create_conn" in conn.__all__
 
 
-async def test_aiokafka_reads_only_those_request_attributes_that_kgtui_documents() -> None:
-    """The docstring of `kgtui.client.transport` lists these attributes. Another aiokafka version might use more."""
+async def test_aiokafka_reads_only_the_documented_attributes_of_a_request() -> None:
+    """The docstring of `kgtui.client.transport` lists these attributes. A later version of aiokafka might read more."""
     used: list[str] = []
 
     class Bare:
@@ -83,7 +83,7 @@ async def test_aiokafka_reads_only_those_request_attributes_that_kgtui_documents
     assert {name for name in used if not name.startswith("__")} == contract
 
 
-def test_request_object_for_aiokafka_encodes_requests_and_returns_responses() -> None:
+def test_exchange_encodes_a_request_for_aiokafka_and_returns_the_response() -> None:
     exchange = Exchange(LIST_GROUPS, 5, b"body")
     assert exchange.prepare({}) is exchange
     header = exchange.build_request_header(7, "me").encode()
@@ -94,7 +94,7 @@ def test_request_object_for_aiokafka_encodes_requests_and_returns_responses() ->
     assert repr(exchange) == "ListGroups v5"
 
 
-def test_header_of_an_apiversions_response_is_decoded_without_tagged_fields() -> None:
+def test_apiversions_response_header_is_decoded_without_tagged_fields() -> None:
     frame = BytesIO(b"\0\0\0\x07answer")
     exchange = Exchange(API_VERSIONS, 4, b"")
     exchange.parse_response_header(frame)
@@ -155,7 +155,7 @@ async def test_closing_the_transport_waits_until_all_sockets_are_closed() -> Non
 
 @pytest.fixture
 def everything_logged() -> Any:
-    """Set the root logger and the loggers of aiokafka and asyncio to DEBUG, as a careless program might."""
+    """Set the root logger and the loggers of aiokafka and asyncio to DEBUG, as a program that uses kgtui might do."""
     names = ("", "aiokafka", "aiokafka.conn", "asyncio")
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -166,7 +166,7 @@ def everything_logged() -> Any:
 
 
 @pytest.mark.usefixtures("everything_logged")
-async def test_the_debug_messages_of_aiokafka_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_debug_messages_of_aiokafka_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Debug messages of aiokafka contain whole requests, including logins."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
@@ -205,7 +205,7 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
 
 
 def test_aiokafka_still_has_the_code_that_the_response_size_limit_needs() -> None:
-    """`LimitedProtocol` replaces `AIOKafkaProtocol` by its name, and aiokafka reads responses with `readexactly`."""
+    """`LimitedProtocol` replaces the class that aiokafka calls AIOKafkaProtocol, and limits its calls of `readexactly`."""
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
 
