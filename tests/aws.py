@@ -26,9 +26,9 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Hide the AWS settings of this machine, and switch off the metadata service, which is on the network.
+    """Hide the AWS settings of this machine, and disable the EC2 metadata service, which would need the network.
 
-    The files `config` and `credentials` in `folder` are then the AWS configuration.
+    AWS settings are then read only from the files `config` and `credentials` in `folder`.
     """
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -44,7 +44,7 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
-    """Return the properties of Amazon's README for one of the two mechanisms."""
+    """Return the client properties that Amazon documents for `mechanism`, with `options` for the login module."""
     handler = (
         "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
     )
@@ -67,7 +67,7 @@ def tokens_of(properties: dict[str, str]) -> Tokens:
 
 
 async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
-    """Return the signed URL in the token for a broker."""
+    """Request a token for the broker `host`, and return the signed URL that the token contains."""
     token = await tokens_of(properties).get(host)
     assert token.expires == pytest.approx(time.time() + 900, abs=30)
     text = str.__str__(token.text.reveal())
@@ -75,7 +75,7 @@ async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
 
 
 async def failure(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token and return the message of the error. Asserts that the traceback contains no secret."""
+    """Request a token, which must fail, and return the error message. The traceback must not contain the secret."""
     with pytest.raises(ConnectError) as caught:
         await tokens_of(properties).get(host)
     assert SECRET not in "".join(traceback.format_exception(caught.value))

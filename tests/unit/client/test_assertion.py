@@ -152,7 +152,7 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Read invalid assertion properties, and return the error message. The traceback must not contain the passphrase."""
+    """Read invalid assertion properties, and return the error message. The traceback must not show the passphrase."""
     with pytest.raises(ConfigError) as caught:
         from_properties(properties_of(TokenServer("http://localhost:1/token"), **assertion))
     assert PASSPHRASE not in "".join(traceback.format_exception(caught.value))

@@ -1,4 +1,4 @@
-"""Tests of AWS credentials: what is reported if they cannot be used, and when changed credentials are used."""
+"""Tests of AWS credentials: the errors for unusable credentials, and when kgtui uses changed credentials."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ sso_role_name = admin
 role_arn = arn:aws:iam::1:role/r
 source_profile = admin
 """
-"""AWS configuration with the profile `admin`, the same in the older format, and a role that needs `admin`."""
+"""AWS configuration: profiles that use SSO in the new and the old format, and a role with the source profile `admin`."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Write `SSO` into the AWS configuration. Returns the folder from which botocore reads the tokens of SSO."""
+    """Write `SSO` to the AWS configuration file. Return the folder from which botocore reads SSO tokens."""
     (tmp_path / "config").write_text(SSO)
     for provider in (botocore.credentials.SSOProvider, botocore.tokens.SSOTokenProvider):
         monkeypatch.setattr(provider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path))
@@ -63,17 +63,17 @@ def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def write_sso_token(folder: Path, session: str, expires: str) -> None:
-    """Write a token as `aws sso login` does. `session` is the name of the session, or the start URL."""
+    """Write a token file as `aws sso login` does. `session` is the SSO session's name, or its start URL."""
     token = {"startUrl": "https://corp.awsapps.com/start", "accessToken": SECRET, "expiresAt": expires}
     name = hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()
     (folder / f"{name}.json").write_text(json.dumps(token))
 
 
 @pytest.mark.parametrize(("profile", "logged_in"), [("admin", "admin"), ("old", "old"), ("role", "admin")])
-async def test_the_error_about_an_ended_sso_session_says_how_to_log_in(
+async def test_error_for_an_expired_sso_session_gives_the_login_command(
     sso_cache: Path, profile: str, logged_in: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A profile without settings of SSO is used with the session of its source profile."""
+    """A profile without its own SSO settings uses the SSO session of its source profile."""
     expected = f"the SSO session of the AWS profile '{logged_in}' has ended: run `aws sso login --profile {logged_in}`"
     properties = properties_of(f'awsProfileName="{profile}"')
     assert await failure(properties) == expected
@@ -109,12 +109,14 @@ async def test_the_error_about_an_ended_sso_session_says_how_to_log_in(
         ),
     ],
 )
-def test_the_advice_depends_on_the_request_that_aws_refuses(operation: str, profile: str, advice: str) -> None:
+def test_advice_depends_on_the_request_that_aws_refused(operation: str, profile: str, advice: str) -> None:
     assert advice in explain_refused_request(operation, "Denied", Session(profile=profile or None), profile)
 
 
-async def test_changed_aws_credentials_sign_the_next_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token is signed again when most of its lifetime is over, or ten seconds after it was signed if refused."""
+async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token is replaced near the end of its lifetime, or ten seconds after it was signed if a broker refused it."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))
@@ -136,7 +138,7 @@ async def test_changed_aws_credentials_sign_the_next_token(tmp_path: Path, monke
     assert await key_id_of("THIRD", 800) == "THIRD"
 
 
-async def test_a_token_that_a_broker_refuses_is_not_used_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_refused_by_a_broker_is_replaced_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

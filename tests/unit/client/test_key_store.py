@@ -21,7 +21,7 @@ PASSWORD = "st0re-S3cret"
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Create PEM certificates, and Java stores that contain them, in one folder. Return the paths of the certificates."""
+    """Create PEM certificates, and Java stores that contain them, in one folder."""
     certificates = make_certificates(tmp_path_factory.mktemp("stores"))
     make_stores(certificates, PASSWORD)
     return certificates

@@ -19,7 +19,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Run `FIRST` and then `code` in a new process, and return the output. `FIRST` imports a part of aiokafka lazily."""
+    """Run `FIRST`, which imports aiokafka lazily, and then `code` in a new process, and return the output."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 

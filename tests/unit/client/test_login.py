@@ -77,7 +77,7 @@ async def test_a_token_login_succeeds_when_the_broker_sends_an_empty_response() 
 
 
 async def test_token_login_fails_if_the_broker_refuses_with_a_challenge() -> None:
-    """The broker's first response has no error code. It reports the error after the client's second message (RFC 7628)."""
+    """The broker's first response has no error code; the response to the client's second message has one (RFC 7628)."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:

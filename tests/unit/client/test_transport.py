@@ -205,7 +205,7 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
 
 
 def test_aiokafka_still_has_the_code_that_the_response_size_limit_needs() -> None:
-    """`LimitedProtocol` replaces the class that aiokafka calls AIOKafkaProtocol, and limits its calls of `readexactly`."""
+    """`LimitedProtocol` replaces aiokafka's class AIOKafkaProtocol by name, and checks the calls of `readexactly`."""
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
 
