@@ -44,7 +44,7 @@ sso_role_name = admin
 role_arn = arn:aws:iam::1:role/r
 source_profile = admin
 """
-"""AWS configuration: profiles that use SSO in the new and the old format, and a role with the source profile `admin`."""
+"""AWS configuration: two profiles that use SSO, in the new and the old format, and a role that uses `admin`."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Functions that run a command line in this process on a scripted cluster, or in another process."""
+"""Functions for tests that run kgtui commands, in another process or in this process on a `ScriptedAdmin`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedP
     """Run `kgtui` in another process, and return the completed process.
 
     Args:
-        words: the arguments.
+        words: the command line arguments.
         timeout: maximum duration of the process, in seconds.
-        env: environment variables to add.
+        env: environment variables that are added to those of this process.
     """
     return subprocess.run(
         [sys.executable, "-m", "kgtui", *words],
@@ -38,7 +38,7 @@ def kgtui(*words: str, timeout: float = 60, **env: str) -> subprocess.CompletedP
 
 
 class Completed(NamedTuple):
-    """Exit code and output of a command line."""
+    """Exit code of a command line, and what the command wrote to stdout and stderr."""
 
     code: int
     out: str
@@ -48,9 +48,9 @@ class Completed(NamedTuple):
 def runner(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., Completed]:
-    """Return a function that runs a command line in this process on the scripted cluster.
+    """Return a function that runs `kgtui check`, `ls` or `show` in this process, connected to `admin`.
 
-    Its arguments are the words of the command line. It can run the commands `check`, `ls` and `show`.
+    The function takes the words of the command line as arguments.
     """
 
     @asynccontextmanager

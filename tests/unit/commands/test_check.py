@@ -26,8 +26,8 @@ class Script:
     """A clock whose `sleep_until` advances the time without waiting.
 
     Attributes:
-        steps: for each call of `sleep_until` (a step), by how many seconds the given time was later than `now()`.
-        happens: functions that change the cluster. After each step, all of them are called with the number of the step.
+        steps: duration of each call of `sleep_until` in seconds.
+        happens: functions that change the cluster. Each call of `sleep_until` calls them with the number of calls.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
 @pytest.fixture
 def admin(script: Script) -> ScriptedAdmin:
-    """Return a scripted cluster with a stopped group, a slow group, a healthy group, and groups without lag."""
+    """Return a cluster with a stopped, a slow and a healthy group, a share group, and a group without offsets."""
     admin = ScriptedAdmin()
     admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)
     admin.add("slow", "classic", members=(member("b", topics=("t-slow",)),), lag=900)
@@ -89,7 +89,7 @@ def objects(ran: Completed) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in json.loads(ran.out)["groups"]}
 
 
-def test_check_prints_unhealthy_groups_and_fails(run: Callable[..., Completed]) -> None:
+def test_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable[..., Completed]) -> None:
     ran = run("check")
     assert (ran.code, ran.err) == (1, "")
     assert verdicts(ran) == {"slow": "WARN", "stuck": "STOP"}
@@ -100,7 +100,7 @@ def test_check_prints_unhealthy_groups_and_fails(run: Callable[..., Completed]) 
     assert stuck.endswith("no commit on t-stuck-0 for 2 min, 1,740 unread")
 
 
-def test_check_with_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
+def test_check_with_the_option_all_also_prints_groups_that_are_ok(run: Callable[..., Completed]) -> None:
     ran = run("check", "--all")
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "WARN", "stuck": "STOP"}
 
@@ -126,7 +126,7 @@ def test_check_reports_how_soon_offsets_of_an_empty_group_expire(
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_check_reports_unreadable_retention_times_but_does_not_fail(
+def test_check_only_warns_if_retention_times_cannot_be_read(
     admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
@@ -162,7 +162,7 @@ def test_exit_code_of_check_depends_on_verdicts_options_and_filter(
     assert run(*words).code == code
 
 
-def test_check_reads_groups_at_every_interval_and_at_the_end_of_the_watch(
+def test_check_reads_groups_once_per_interval_and_at_the_end(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     run("check", "fine", "--for", "12s", "--interval", "5s")
@@ -171,14 +171,12 @@ def test_check_reads_groups_at_every_interval_and_at_the_end_of_the_watch(
     assert asked == [("fine",)] * 4
 
 
-def test_fractional_read_interval_causes_no_extra_read_at_the_end(
-    run: Callable[..., Completed], script: Script
-) -> None:
+def test_check_with_a_fractional_interval_does_no_extra_read(run: Callable[..., Completed], script: Script) -> None:
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
 
 
-def test_check_watches_only_groups_that_match_the_filter(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_check_reads_only_groups_that_match_the_filter(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
@@ -190,7 +188,7 @@ def test_check_applies_filter_terms_about_verdicts_after_the_watch(run: Callable
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
 
 
-def test_check_sorts_groups_by_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
+def test_check_with_sort_lag_uses_the_lag_of_the_last_read(run: Callable[..., Completed]) -> None:
     assert list(verdicts(run("check", "--all", "sort:lag-"))) == ["stuck", "slow", "queue", "fine", "connect"]
 
 
@@ -206,7 +204,7 @@ def test_check_says_that_verdicts_of_a_short_watch_are_not_final(run: Callable[.
     ]
 
 
-def test_json_of_check_has_the_verdict_its_cause_and_the_counts(run: Callable[..., Completed]) -> None:
+def test_check_json_has_verdict_and_cause_per_group_and_verdict_counts(run: Callable[..., Completed]) -> None:
     ran = run("check", "--format", "json", "--all")
     whole = json.loads(ran.out)
     assert whole["version"] == 1
@@ -228,7 +226,7 @@ def test_json_of_check_has_the_verdict_its_cause_and_the_counts(run: Callable[..
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_json_of_check_says_which_watch_duration_gives_a_final_verdict(run: Callable[..., Completed]) -> None:
+def test_check_json_says_how_long_a_watch_gives_a_final_verdict(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
@@ -236,7 +234,7 @@ def test_json_of_check_says_which_watch_duration_gives_a_final_verdict(run: Call
     ]  # fmt: skip
 
 
-def test_csv_of_check_has_one_row_per_group(run: Callable[..., Completed]) -> None:
+def test_check_csv_has_one_row_per_group(run: Callable[..., Completed]) -> None:
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO(run("check", "--format", "csv", "--all").out))}
     assert (rows["stuck"]["cause"], rows["stuck"]["lag"], rows["stuck"]["time_lag_at_least"]) == (
         "STOP",
@@ -246,7 +244,7 @@ def test_csv_of_check_has_one_row_per_group(run: Callable[..., Completed]) -> No
     assert (rows["connect"]["lag"], rows["connect"]["trend"], rows["connect"]["verdict"]) == ("", "", "OK")
 
 
-def test_csv_columns_and_json_keys_of_check_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
+def test_check_csv_columns_and_json_keys_have_documented_names_and_order(run: Callable[..., Completed]) -> None:
     assert run("check", "--format", "csv").out.splitlines()[0] == (
         "group,type,state,verdict,cause,basis,lag,lag_unknown,trend,time_lag,time_lag_at_least,drain,lost,loss_in,"
         "rebalances_per_hour,members_behind,empty,expires_in,undecided,reason,offsets_may_be_hidden"
@@ -259,7 +257,7 @@ def test_csv_columns_and_json_keys_of_check_have_documented_names_and_order(run:
     ]  # fmt: skip
 
 
-def test_result_of_check_is_partial_if_a_broker_does_not_respond(
+def test_check_reports_a_partial_result_if_a_broker_does_not_respond(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer from broker 2", broker=2)
@@ -285,7 +283,7 @@ def test_check_gives_no_verdict_for_a_group_that_cannot_be_read(
 def test_check_fails_if_the_lag_of_a_group_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The user may not describe the topic, so the lag and therefore the verdict on the group are unknown."""
+    """The user is not permitted to describe the topic, so the lag is unknown, and the verdict is not final."""
 
     def forbid(_step: int) -> None:
         admin.bounds["t-fine", 0] = PartitionBounds(None, None, 29)
@@ -296,7 +294,7 @@ def test_check_fails_if_the_lag_of_a_group_is_unknown(
     assert "the lag of some partitions is unknown: forbidden" in ran.err
 
 
-def test_failed_read_of_a_group_restarts_its_lag_trend_without_failing_the_check(
+def test_check_restarts_the_lag_trend_of_a_group_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
@@ -314,7 +312,7 @@ def test_failed_read_of_a_group_restarts_its_lag_trend_without_failing_the_check
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_group_deleted_during_the_watch_does_not_fail_the_check(
+def test_check_exits_with_0_if_a_group_is_deleted_meanwhile(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -328,7 +326,7 @@ def test_group_deleted_during_the_watch_does_not_fail_the_check(
     assert ran.out.rstrip().endswith("the group no longer exists")
 
 
-def test_earlier_error_of_a_group_is_not_reported_after_its_deletion(
+def test_check_does_not_report_earlier_errors_of_a_deleted_group(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -344,7 +342,7 @@ def test_earlier_error_of_a_group_is_not_reported_after_its_deletion(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_check_starts_no_second_read_while_a_slow_read_is_running(
+def test_check_starts_no_second_read_during_a_slow_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     gate = asyncio.Event()
@@ -363,7 +361,7 @@ def test_check_starts_no_second_read_while_a_slow_read_is_running(
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 
-def test_check_reports_rebalances_and_members_with_an_old_epoch(
+def test_check_reports_rebalances_and_members_behind_the_target_assignment(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -393,7 +391,7 @@ def test_check_of_a_cluster_without_groups_exits_with_0(
     assert (ran.code, len(ran.out.splitlines()), script.steps) == (0, 1, [])
 
 
-def test_check_on_a_terminal_shows_duration_and_number_of_groups_per_verdict(
+def test_check_on_a_terminal_prints_duration_and_groups_per_verdict(
     run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -425,7 +423,7 @@ def test_check_with_wrong_options_exits_with_2_and_prints_one_line(
     assert message in ran.err
 
 
-async def test_sleeping_until_a_time_in_the_past_returns_at_once() -> None:
+async def test_sleep_until_a_time_in_the_past_returns_at_once() -> None:
     clock = Clock()
     before = clock.now()
     await clock.sleep_until(before - 1000)

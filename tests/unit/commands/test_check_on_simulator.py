@@ -1,4 +1,4 @@
-"""Tests of `kgtui check` on simulated clusters with an accelerated clock, in this process and in another one."""
+"""Tests of `kgtui check` on simulated clusters whose clock the tests advance, in this process and in another one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,19 @@ async def checked(
     interval: float = 5.0,
     timeout: float = 30.0,
 ) -> dict[str, Any]:
-    """Run `kgtui check` with simulated time. Return its JSON, with the exit code and the text on stderr added to it."""
+    """Run `kgtui check` with simulated time, and return its JSON output with two more keys.
+
+    Args:
+        cluster: the cluster to check.
+        capfd: the fixture that captures stdout and stderr.
+        expr: filter terms.
+        seconds: duration of the check in simulated seconds.
+        interval: time between two reads in simulated seconds.
+        timeout: time limit for requests in seconds.
+
+    Returns:
+        The JSON document, with the exit code as `code` and the text on stderr as `err`.
+    """
     args = parse_args(["check", "--all", "--format", "json", "--timeout", str(timeout)])
     args.seconds, args.interval = seconds, interval
     clock: Any = SimulatedClock(cluster)
@@ -71,7 +83,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_check_does_not_call_a_group_ok_if_its_offsets_are_hidden(
+async def test_check_gives_no_final_verdict_if_all_offsets_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     company.faults.forbid_topics(["*"])
@@ -85,10 +97,10 @@ async def test_check_does_not_call_a_group_ok_if_its_offsets_are_hidden(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_a_verdict_on_visible_topics_only_is_not_final(
+async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The exit code is 0, because everything that the user may see could be read."""
+    """The user may not describe another topic, in which the group might have offsets. The exit code is still 0."""
     company.faults.forbid_topics(["unrelated"])
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
@@ -103,8 +115,10 @@ async def test_a_verdict_on_visible_topics_only_is_not_final(
     assert (row["undecided"], row["offsets_may_be_hidden"], found["err"]) == ([], False, "")
 
 
-async def test_check_names_the_denied_topic_of_a_member(company: Simulator, capfd: pytest.CaptureFixture[str]) -> None:
-    """The user may describe every topic, except one for which an ACL denies it."""
+async def test_check_names_a_topic_of_a_member_that_is_hidden(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An ACL denies the user to describe this topic; the user may describe all others."""
     listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
     group = listed["groups"][0]["group"]
     topic = listed["groups"][0]["max_lag"]["topic"]
@@ -116,7 +130,7 @@ async def test_check_names_the_denied_topic_of_a_member(company: Simulator, capf
 
 
 CAUSES = {
-    # Healthy groups of every type; the topics of some have a traffic peak.
+    # Healthy groups of every type; some read topics that have a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
@@ -124,7 +138,7 @@ CAUSES = {
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
     # Groups whose lag does not fall, although they commit offsets.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # Groups with and without members that have unread records, but commit no offsets.
+    # Groups that have unread records but commit no offsets; some have members, some do not.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
     # Groups that are OK because they have no committed offsets, and therefore no lag.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
@@ -156,7 +170,7 @@ async def test_check_gives_each_simulated_group_the_verdict_for_its_behavior(
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_check_says_after_a_short_watch_that_verdicts_are_not_final(
+async def test_check_of_15_seconds_says_that_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
@@ -169,7 +183,7 @@ async def test_check_says_after_a_short_watch_that_verdicts_are_not_final(
 async def test_healthy_groups_get_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The traffic rises and falls within four minutes, and the reads are not aligned with the commits."""
+    """The simulated traffic rises and falls every four minutes; reads and commits have different intervals."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):
@@ -178,7 +192,7 @@ async def test_healthy_groups_get_verdict_ok_at_any_traffic_and_read_interval(
         assert found["code"] == 0
 
 
-async def test_check_covers_only_groups_of_brokers_that_respond(
+async def test_check_judges_only_groups_of_brokers_that_respond(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.policy.CHECK_MIN_TIMEOUT", 0.3)
@@ -190,7 +204,7 @@ async def test_check_covers_only_groups_of_brokers_that_respond(
 
 
 class SimulatedRecording:
-    """Advances simulated time between the polls of a recorder, and stops the recorder after the last poll."""
+    """A source of snapshots for a recorder. It advances simulated time, and stops the recorder after `polls` polls."""
 
     def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:
         self._cluster, self._admin, self._left = cluster, admin, polls
@@ -209,10 +223,10 @@ class SimulatedRecording:
         await self.look()
 
 
-async def test_check_of_a_recording_gives_the_same_verdicts_as_check_of_the_cluster(
+async def test_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes. The check on the cluster reads as often and as long."""
+    """The recording has a poll every 5 s for two minutes, as many as `kgtui check` reads from a cluster."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)
@@ -265,7 +279,7 @@ async def kgtui(*words: str) -> tuple[int | None, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_exit_code_of_the_kgtui_check_process_depends_on_the_verdicts() -> None:
+async def test_exit_code_of_a_kgtui_check_process_depends_on_the_verdicts() -> None:
     async with accelerated_cluster() as cluster:
         watch = (
             "--bootstrap-server",

@@ -1,4 +1,4 @@
-"""Tests of `kgtui check --lake`: the polls before a point in time are judged like the reads of a cluster."""
+"""Tests of `kgtui check --lake`, which computes verdicts from recorded polls instead of reading a cluster."""
 
 from __future__ import annotations
 
@@ -23,21 +23,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLLS = 31
-"""Number of polls in the recording, which has a poll every 10 s for five minutes."""
+"""Number of polls in the recording, one every 10 s for five minutes."""
 
 HOUR, DAY = 3_600.0, 86_400.0
 
 STOPS = 12
-"""Number of the last poll that reads a new offset of the group `stuck`."""
+"""Number of the poll after which the group `stuck` commits no more offsets."""
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the result of one poll.
-
-    Args:
-        poll: number of the poll. After poll `STOPS`, the group `stuck` commits no more offsets.
-        more: further arguments of `PollResult`.
-    """
+    """Return the recorded result of poll number `poll`. `more` are further arguments of `PollResult`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -92,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_check_uses_the_end_of_the_recording_unless_option_at_is_given(check: Callable[..., Completed]) -> None:
+def test_check_of_a_recording_without_option_at_judges_its_end(check: Callable[..., Completed]) -> None:
     ran = check()
     assert (ran.code, ran.err) == (1, "")
     assert ran.verdicts == {"slow": "WARN", "stuck": "STOP"}
@@ -100,15 +95,15 @@ def test_check_uses_the_end_of_the_recording_unless_option_at_is_given(check: Ca
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_verdict_at_a_recorded_time_is_computed_from_the_polls_before_that_time(
+def test_check_with_option_at_uses_only_polls_before_that_time(
     check: Callable[..., Completed],
 ) -> None:
-    """`--at` selects the time. The recording has several keyframes, and some of its files are compacted."""
+    """The recording has several keyframes and some compacted files, so that each time needs other files."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_check_of_a_short_recorded_period_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
+def test_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
@@ -136,7 +131,7 @@ def test_check_has_the_same_exit_codes_for_recordings_and_clusters(
     assert check(*words).code == code
 
 
-def test_json_of_check_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
+def test_check_json_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -151,18 +146,18 @@ def test_json_of_check_has_the_end_and_length_of_the_recorded_period(check: Call
     assert row["trend"] == pytest.approx(10.0)
 
 
-def test_check_reports_that_the_recording_covers_only_a_part_of_the_period(check: Callable[..., Completed]) -> None:
+def test_check_reports_that_only_a_part_of_the_period_was_recorded(check: Callable[..., Completed]) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the 1 h before this time were recorded\n")
 
 
-def test_check_predicts_expiry_of_records_from_the_recorded_retention_time(
+def test_check_predicts_when_records_expire_from_recorded_retention_times(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
     loss = row["loss"]
-    # The oldest unread record was written before the two minutes of the check. As the topic keeps records for an hour,
-    # this record will be deleted in at most 58 minutes.
+    # The oldest unread record is at least two minutes old. As the topic keeps records for an hour, this record will be
+    # deleted in at most 58 minutes.
     assert (loss["topic"], loss["partition"], loss["basis"]) == ("t-stuck", 0, "retention")
     assert (loss["seconds"], loss["at_most"]) == (HOUR - 120, True)
     unknown = RecordingBuilder(tmp_path / "unknown")
@@ -175,7 +170,9 @@ def test_check_predicts_expiry_of_records_from_the_recorded_retention_time(
     )
 
 
-def test_lag_trend_is_computed_only_from_the_polls_after_a_gap(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_check_computes_the_lag_trend_only_from_polls_after_a_gap(
+    tmp_path: Path, check: Callable[..., Completed]
+) -> None:
     recording = RecordingBuilder(tmp_path / "gap")
     for poll in (*range(6), *range(9, 12)):
         recording.poll(state_at(poll), START + poll * 10_000, gap="recorder stopped" if poll == 9 else "")
@@ -186,9 +183,7 @@ def test_lag_trend_is_computed_only_from_the_polls_after_a_gap(tmp_path: Path, c
     assert (row["reads"], row["trend_seconds"]) == (9, 20.0)
 
 
-def test_check_is_partial_if_a_recorded_poll_lacks_the_response_of_a_broker(
-    tmp_path: Path, check: Callable[..., Completed]
-) -> None:
+def test_check_exits_with_1_if_recorded_polls_lack_a_broker(tmp_path: Path, check: Callable[..., Completed]) -> None:
     silent = Fault("NO_ANSWER", "no answer within 5 s", broker=2)
     recording = RecordingBuilder(tmp_path / "silent")
     for poll in range(13):
@@ -201,9 +196,7 @@ def test_check_is_partial_if_a_recorded_poll_lacks_the_response_of_a_broker(
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_check_finds_a_deleted_group_only_at_a_time_before_its_deletion(
-    tmp_path: Path, check: Callable[..., Completed]
-) -> None:
+def test_check_finds_a_deleted_group_only_at_earlier_times(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -213,6 +206,6 @@ def test_check_finds_a_deleted_group_only_at_a_time_before_its_deletion(
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_option_at_is_rejected_without_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -31,7 +31,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def modules_loaded_by(*words: str) -> set[str]:
-    """Return the names of all modules that are loaded after a command line has been run in a new process."""
+    """Run the command line `words` in a new process, and return the names of all modules that the process loads."""
     code = (
         "import sys; from kgtui.cli import main\n"
         f"try: main({list(words)!r})\n"
@@ -52,7 +52,7 @@ def test_version_and_help_import_no_large_module() -> None:
     assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_ls_without_filter_imports_neither_terminal_ui_nor_filter_language() -> None:
+def test_ls_without_a_filter_does_not_import_the_filter_language() -> None:
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
@@ -65,8 +65,8 @@ def test_ls_without_filter_imports_neither_terminal_ui_nor_filter_language() -> 
     assert not loaded & {"kgtui.commands.show", "kgtui.commands.delete", "kgtui.actions", "kgtui.monitor"}
 
 
-def test_connecting_to_a_cluster_imports_only_the_connection_module_of_aiokafka() -> None:
-    """Importing the consumer and the producer of aiokafka takes longer than importing the modules that kgtui needs."""
+def test_connecting_to_a_cluster_imports_only_aiokafkas_connection_module() -> None:
+    """kgtui does not use the consumer and the producer of aiokafka, which take longer to import than the rest."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
@@ -85,12 +85,12 @@ def test_running_a_command_creates_only_the_parser_of_that_command(monkeypatch: 
     assert made == ["kgtui", "kgtui ls"]
 
 
-def test_option_version_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_version_prints_the_version_of_kgtui(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"kgtui {kgtui.__version__}\n"
 
 
-def test_option_help_prints_help_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_help_works_for_kgtui_and_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--help"])
     assert ended.value.code == 0
@@ -113,7 +113,7 @@ def test_help_of_ls_explains_filter_terms(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_script_has_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_completion_script_contains_commands_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--print-completion", shell]) == 0
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
@@ -215,7 +215,7 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(
 
 
 def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
-    """`kgtui … | head` prints no message and no traceback, and exits with the code of a program killed by SIGPIPE."""
+    """`head` closes the pipe in `kgtui ls | head`. 141 is 128 plus the number of the signal SIGPIPE."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -224,7 +224,7 @@ def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ascii_output_has_ascii_text_instead_of_symbols() -> None:
+def test_symbols_are_replaced_by_ascii_text_if_stdout_is_ascii() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     code = "from kgtui.commands.printing import print_text, notify; print_text('≥ 5 – é\\n'); notify('– 東')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
@@ -240,7 +240,9 @@ def test_unknown_commands_and_options_are_rejected(capsys: pytest.CaptureFixture
     assert "not allowed with argument" in capsys.readouterr().err
 
 
-def test_invalid_filter_is_rejected_before_the_terminal_ui_opens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_filter_or_interval_is_rejected_before_the_terminal_ui_opens(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert cli.main(["--filter", "stat:x"]) == 2
     assert "did you mean state?" in capsys.readouterr().err
     assert cli.main(["--interval", "-1"]) == 2
@@ -254,7 +256,7 @@ def test_invalid_filter_is_rejected_before_the_terminal_ui_opens(capsys: pytest.
         (("lake", "status", "/nowhere", "--nope"), "kgtui lake status"),
     ],
 )
-def test_error_for_an_unknown_option_names_the_help_of_the_command(
+def test_error_for_an_unknown_option_says_how_to_show_help(
     words: tuple[str, ...], help_of: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(words) == 2
@@ -278,7 +280,7 @@ def test_error_for_an_unknown_option_names_the_help_of_the_command(
     ids=" ".join,
 )
 def test_empty_name_of_cluster_group_or_file_is_rejected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A script may pass an unset variable as the name. If kgtui used its default, it might act on another cluster."""
+    """The name is empty if a script passes an unset variable. With a default value, kgtui might use another cluster."""
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
 
@@ -292,7 +294,7 @@ def test_empty_environment_variable_that_names_a_cluster_or_file_is_rejected(
     assert f"{name} is set, but its value is empty" in capsys.readouterr().err
 
 
-def test_commands_accept_a_group_id_that_is_one_blank() -> None:
+def test_commands_accept_a_group_id_that_is_a_single_space() -> None:
     assert parser.parse_args(["show", " "]).groups == [" "]
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
@@ -303,7 +305,7 @@ def test_an_empty_filter_matches_all_groups() -> None:
 
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("command", ["--version", "--help", "ls --help", "groups --version", "clusters --format json"])
-def test_command_that_cannot_write_to_stdout_says_so_and_exits_with_1(
+def test_command_that_cannot_write_to_stdout_reports_why_and_exits_with_1(
     command: str, redirection: str, tmp_path: Path
 ) -> None:
     ran = shell(f"{sys.executable} -m kgtui {command} {redirection}", tmp_path)
@@ -325,6 +327,6 @@ def test_command_that_cannot_write_to_stderr_still_prints_its_result(redirection
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a shell. kgtui's configuration folder and its state folder are in `folder`."""
+    """Run `command` in bash, with kgtui's configuration and state folders inside `folder`."""
     env = {**os.environ, "KGTUI_CONFIG_DIR": str(folder / "config"), "KGTUI_STATE_DIR": str(folder / "state")}
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)

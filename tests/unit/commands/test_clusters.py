@@ -1,4 +1,4 @@
-"""Tests of `kgtui clusters`: the configured clusters are listed without secrets."""
+"""Tests of `kgtui clusters`, which lists the configured clusters without secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_kgtui_clusters_says_what_to_configure_if_there_are_no_clusters(
     assert str(folder / "config.toml") in err
 
 
-def test_kgtui_clusters_lists_clusters_without_values_of_their_properties(
+def test_kgtui_clusters_prints_names_but_not_values_of_client_properties(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "config.toml").write_text(

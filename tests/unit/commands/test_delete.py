@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
-    """Return a scripted cluster, to which every command connects. Two groups are Empty, and `live` has a member."""
+    """Return the cluster to which the commands connect. `idle-a` and `idle-b` are Empty; `live` has a member."""
     scripted = ScriptedAdmin()
     scripted.add("idle-a", state="Empty", lag=5)
     scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> StateFolder:
 
 
 class Terminal(io.StringIO):
-    """A stream that claims to be a terminal. As stdin, it contains the lines that a user types."""
+    """A text stream whose `isatty` returns True. As stdin, it contains the lines that the user types."""
 
     def isatty(self) -> bool:
         return True
@@ -59,9 +59,9 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that makes stdin and stderr terminals.
+    """Return a function that replaces stdin and stderr by terminals, and returns the new stderr.
 
-    The arguments of the function are the lines that the user types. The function returns stderr.
+    The arguments of the function are the lines that the user types on stdin.
     """
     screen = Terminal()
 
@@ -74,14 +74,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def sent(admin: ScriptedAdmin) -> list[str]:
-    """Return every group for which DeleteGroups was sent."""
+    """Return the sorted ids of the groups for which DeleteGroups was sent."""
     return sorted(group for call, groups in admin.calls if call == "delete_groups" for group in groups)
 
 
 def test_delete_with_options_yes_and_expect_asks_for_no_confirmation(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The plan and the results are printed on stdout, and the backups and the audit log are written."""
+    """The command prints the plan and the results to stdout, and writes backups and the audit log."""
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
     out = capsys.readouterr().out
     assert "offsets of 1 partition in 1 topic" in out
@@ -116,7 +116,7 @@ def test_unconfirmed_delete_exits_with_4_and_sends_nothing(
 def test_delete_on_a_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cluster is read-only if the configuration or an environment variable says so."""
+    """`read_only` in the configuration or the environment variable KGTUI_READ_ONLY makes a cluster read-only."""
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
@@ -132,7 +132,7 @@ def test_delete_on_a_read_only_cluster_is_refused_without_a_request(
 def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The exit code is 4 if a group would be refused."""
+    """The exit code is 4 if kgtui would refuse to delete one of the groups."""
     assert cli.main(["delete", "state:Empty", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert ["DeleteGroups", "1", "1", "idle-a"] in [line.split() for line in out.splitlines()]
@@ -143,7 +143,7 @@ def test_dry_run_of_delete_prints_the_requests_and_sends_nothing(
     assert not folder.path.exists()
 
 
-def test_if_deleting_one_group_is_refused_the_others_are_still_deleted(
+def test_delete_refuses_a_group_with_members_and_deletes_the_others(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "/./", "--yes", "--expect", "3"]) == 4
@@ -156,10 +156,10 @@ def test_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> None:
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 1
 
 
-def test_group_option_deletes_exactly_the_named_groups(
+def test_delete_with_the_option_group_deletes_exactly_these_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A group id that looks like a filter term is used as an id. A group that does not exist is refused."""
+    """An id that looks like a filter term is not parsed. The exit code is 4 if a group does not exist."""
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["type:share"]
@@ -175,7 +175,7 @@ def test_delete_rejects_a_missing_ambiguous_or_invalid_selection_of_groups(
     assert admin.calls == []
 
 
-def test_filter_before_the_word_delete_restricts_the_deletion(admin: ScriptedAdmin) -> None:
+def test_delete_applies_filters_before_and_after_the_command_name(admin: ScriptedAdmin) -> None:
     """`kgtui --filter X delete Y` deletes only groups that match both filters."""
     assert cli.main(["--filter", "type:share", "delete", "state:Empty", "--yes", "--expect", "1"]) == 0
     assert sent(admin) == ["idle-b"]
@@ -207,7 +207,7 @@ def test_delete_exits_with_1_without_asking_if_no_group_matches(
     assert sent(admin) == []
 
 
-def test_delete_rejects_a_filter_of_several_words_that_look_like_group_ids(
+def test_delete_rejects_several_words_that_look_like_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
@@ -226,7 +226,7 @@ def test_deletion_of_one_group_is_confirmed_by_typing_its_id(admin: ScriptedAdmi
 def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     admin: ScriptedAdmin, terminal: Any, typed: str
 ) -> None:
-    """To delete several groups, the user must type the number of groups. The end of stdin does not confirm either."""
+    """For two groups, only the line `2` confirms the deletion. The end of stdin is not a confirmation."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -243,7 +243,7 @@ def test_deletion_of_several_groups_is_confirmed_by_typing_their_count(admin: Sc
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user types a second text on a terminal, or passes `--irreversible`."""
+    """The user types `irreversible` on a terminal after the group id, or passes `--irreversible`."""
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4
@@ -281,7 +281,6 @@ def test_json_output_of_delete_is_one_document_with_plan_and_results(
 def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Control characters are escaped in the plan, the results, the list of backups, and the audit log."""
     admin.add("\x1b[31mred\n", state="Empty", lag=1)
     assert cli.main(["delete", "red", "--yes", "--expect", "1"]) == 0
     assert cli.main(["backups"]) == 0
@@ -291,7 +290,7 @@ def test_commands_delete_backups_and_audit_escape_control_characters_in_ids(
     assert output.out.count(r"\x1b[31mred\n") >= 4
 
 
-def test_next_delete_command_checks_an_earlier_deletion_without_a_logged_outcome(
+def test_delete_first_resolves_earlier_deletions_with_unknown_outcome(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.delete_outcomes["idle-a"] = Outcome("idle-a", Fault("NO_ANSWER", "lost", group="idle-a"), uncertain=True)
@@ -308,10 +307,10 @@ def test_next_delete_command_checks_an_earlier_deletion_without_a_logged_outcome
     assert json.loads(capsys.readouterr().out)["entries"] == []
 
 
-def test_backups_command_lists_all_backups_or_shows_one(
+def test_backups_command_lists_all_backups_or_prints_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A single backup is shown with the command that restores it. An incomplete backup is reported."""
+    """For a single backup, the command that restores it is printed too. An incomplete backup causes exit code 1."""
     assert cli.main(["backups"]) == 0
     assert "there are no backups" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -338,7 +337,7 @@ def test_backups_command_lists_all_backups_or_shows_one(
 def test_audit_command_lists_the_entries_and_counts_damaged_lines(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A damaged line makes the exit code 1."""
+    """The exit code is 1 if the audit log contains a damaged line."""
     assert cli.main(["audit"]) == 0
     assert "no matching entry" in capsys.readouterr().err
     assert cli.main(["delete", "state:Empty", "--yes", "--expect", "2"]) == 0
@@ -358,7 +357,7 @@ def test_audit_command_lists_the_entries_and_counts_damaged_lines(
 def test_delete_opens_only_one_connection_to_the_cluster(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With a second connection, warnings about the client properties would be printed twice."""
+    """A second connection would print the warnings about client properties again."""
     opened = []
 
     @asynccontextmanager
@@ -375,7 +374,7 @@ def test_delete_opens_only_one_connection_to_the_cluster(
 def test_ctrl_c_at_the_confirmation_of_a_deletion_exits_at_once(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C does not wait until a line is entered, and no request is sent."""
+    """The command exits although the user has entered no line, and sends no request."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

@@ -27,9 +27,7 @@ def lake(tmp_path: Path) -> Path:
     return write(tmp_path / "lake", rows_with_problems())
 
 
-def test_insights_prints_findings_with_advice_and_the_most_urgent_first(
-    lake: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_insights_prints_findings_with_advice_most_urgent_first(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake)]) == 0
     out = capfd.readouterr().out
     first = out.splitlines()[:4]
@@ -57,7 +55,7 @@ def test_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Pa
     assert " ".join(narrow.split()) == " ".join(wide.split())
 
 
-def test_insights_reports_that_stdout_is_on_a_full_disk(
+def test_insights_exits_with_1_if_stdout_is_on_a_full_disk(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Full(io.StringIO):
@@ -69,7 +67,7 @@ def test_insights_reports_that_stdout_is_on_a_full_disk(
     assert capfd.readouterr().err == "kgtui: cannot write the output: No space left on device\n"
 
 
-def test_option_evidence_prints_the_table_rows_behind_each_finding(
+def test_insights_with_the_option_evidence_prints_the_rows_behind_findings(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "pay", "--lake", str(lake), "--evidence"]) == 0
@@ -78,7 +76,7 @@ def test_option_evidence_prints_the_table_rows_behind_each_finding(
     assert "    t              1  STOP    700  –" in out
 
 
-def test_json_of_insights_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_insights_json_has_every_finding_and_every_gold_table(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (document["version"], document["as_of"]) == (1, "2026-11-21T16:00:00.000Z")
@@ -94,7 +92,7 @@ def test_json_of_insights_has_every_finding_and_every_gold_table(lake: Path, cap
     }
 
 
-def test_option_lake_overrides_the_environment_variable_kgtui_lake(
+def test_insights_reads_the_lake_from_the_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2
@@ -104,7 +102,7 @@ def test_option_lake_overrides_the_environment_variable_kgtui_lake(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_insights_applies_a_filter_to_the_last_recorded_state_of_groups(
+def test_insights_filter_applies_to_the_last_recorded_group_states(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

@@ -1,4 +1,4 @@
-"""Tests of `kgtui groups`: which rules of Kafka's script it follows, and where it differs. No test starts Java."""
+"""Tests of `kgtui groups`, which behaves like Kafka's script `kafka-groups.sh`. No test starts Java."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.scripted import ScriptedAdmin, ScriptedFeed
 OPTIONS = (Option("server", "where", "address", required=True), Option("list", "do"), Option("help", "?", stops=True))
 
 
-def test_options_of_kafka_groups_are_parsed_as_by_kafkas_parser_jopt_simple() -> None:
+def test_kgtui_groups_parses_options_like_kafkas_parser_jopt_simple() -> None:
     found = read_options(["--server", "--list", "word", "-list=ignored", "--", "--nope"], OPTIONS)
     assert found.given == {"server": ["--list"], "list": []}
     assert read_options(["--help"], OPTIONS).given == {"help": []}
@@ -39,20 +39,20 @@ def test_options_of_kafka_groups_are_parsed_as_by_kafkas_parser_jopt_simple() ->
         (["-xyz"], "x is not a recognized option"),
     ],
 )
-def test_wrong_options_cause_the_same_messages_as_in_kafkas_script(words: list[str], message: str) -> None:
+def test_kgtui_groups_rejects_options_with_the_messages_of_kafkas_script(words: list[str], message: str) -> None:
     with pytest.raises(KafkaOptionError) as caught:
         read_options(words, OPTIONS)
     assert (str(caught.value), caught.value.usage, caught.value.exit_code) == (message, True, 1)
 
 
-def test_option_that_is_given_twice_is_rejected_when_its_value_is_used() -> None:
+def test_kgtui_groups_rejects_a_repeated_option_when_reading_its_value() -> None:
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
     assert not caught.value.usage
 
 
-def test_long_descriptions_of_options_are_wrapped_in_the_help_text() -> None:
+def test_kgtui_groups_help_wraps_long_option_descriptions() -> None:
     lines = usage((Option("server", "word " * 20, "a rather long description of what it is", required=True),)).split(
         "\n"
     )
@@ -60,7 +60,7 @@ def test_long_descriptions_of_options_are_wrapped_in_the_help_text() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_table_columns_are_padded_to_a_width_in_utf16_code_units() -> None:
+def test_kgtui_groups_pads_columns_to_a_width_in_utf16_units() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"
@@ -84,7 +84,7 @@ SHARE = Listing("share", "share", "Stable", 1)
         (["--group-type", "classic", "--protocol", ""], "s"),
     ],
 )
-def test_options_of_kafka_groups_select_the_same_groups_as_in_kafkas_script(words: list[str], kept: str) -> None:
+def test_kgtui_groups_selects_the_same_groups_as_kafkas_script(words: list[str], kept: str) -> None:
     options = read_options(["--bootstrap-server", "x:1", "--list", *words], kafka_groups.OPTIONS)
     assert (
         "".join(name for name, row in zip("sokq", (SIMPLE, OLD, KIP_848, SHARE), strict=True) if keeps(row, options))
@@ -92,7 +92,7 @@ def test_options_of_kafka_groups_select_the_same_groups_as_in_kafkas_script(word
     )
 
 
-async def test_kafka_groups_lists_groups_of_other_brokers_if_one_broker_fails() -> None:
+async def test_kgtui_groups_lists_groups_of_other_brokers_if_one_fails() -> None:
     admin = ScriptedAdmin()
     admin.add("a", coordinator=1)
     admin.add("b", coordinator=2)
@@ -102,7 +102,7 @@ async def test_kafka_groups_lists_groups_of_other_brokers_if_one_broker_fails() 
     assert [(fault.broker, fault.message) for fault in faults] == [(2, "no answer")]
 
 
-async def test_kafka_groups_raises_an_error_if_every_broker_fails() -> None:
+async def test_kgtui_groups_raises_an_error_if_every_broker_fails() -> None:
     admin = ScriptedAdmin()
     for node in admin.brokers:
         admin.broken[node] = DeadlineError("no answer", broker=node)
@@ -110,7 +110,7 @@ async def test_kafka_groups_raises_an_error_if_every_broker_fails() -> None:
         await list_all_groups(admin)
 
 
-async def test_request_to_a_broker_that_loads_its_groups_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kgtui_groups_repeats_a_request_while_the_broker_loads_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []
@@ -129,7 +129,7 @@ async def test_request_to_a_broker_that_loads_its_groups_is_repeated(monkeypatch
     assert len(asked) == 9
 
 
-def test_control_characters_in_group_ids_are_escaped_only_on_terminals() -> None:
+def test_kgtui_groups_escapes_control_characters_only_on_terminals() -> None:
     row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
     assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]

@@ -49,7 +49,7 @@ def test_lake_status_prints_one_row_for_each_delta_table(lake: Path, capfd: pyte
         (20, ["TABLE", "ROWS", "DAYS", "WRITTEN"]),
     ],
 )
-def test_lake_status_leaves_out_columns_on_a_narrow_terminal(
+def test_lake_status_omits_columns_on_a_narrow_terminal(
     lake: Path, width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kgtui.commands.lake.terminal_width", lambda: width)
@@ -76,14 +76,14 @@ def test_lake_status_reports_a_table_that_cannot_be_read(lake: Path, capfd: pyte
     assert re.search(r"gold/lag +\? +\? +\?", output.out)
 
 
-def test_lake_optimize_prints_how_many_files_it_has_compacted(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_lake_optimize_prints_how_many_files_it_compacted(lake: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         load_deltalake().write_deltalake(str(lake / "gold/lag"), pa.table({"lag": [1]}), mode="append")
     assert main(["lake", "optimize", str(lake)]) == 0
     assert "gold/lag: compacted 2 files into 1" in capfd.readouterr().out
 
 
-def test_lake_prune_with_dry_run_prints_how_many_rows_it_would_delete(
+def test_lake_prune_with_the_option_dry_run_counts_rows_to_delete(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main(["lake", "prune", str(lake), "--keep", "recorded=1d", "--dry-run"])
@@ -101,7 +101,7 @@ def test_lake_commands_reject_invalid_arguments(
     assert capfd.readouterr().err.startswith("kgtui: ")
 
 
-def test_option_keep_accepts_rules_for_one_table_one_layer_or_all_tables() -> None:
+def test_the_option_keep_accepts_rules_for_tables_layers_or_everything() -> None:
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):
@@ -112,12 +112,12 @@ def test_option_keep_accepts_rules_for_one_table_one_layer_or_all_tables() -> No
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (38_400, "38 kB"), (999_700, "1.0 MB"), (4 * 10**15, "4000 TB")],
 )
-def test_sizes_in_bytes_are_written_with_decimal_units(count: int, text: str) -> None:
+def test_lake_status_formats_sizes_with_decimal_units(count: int, text: str) -> None:
     assert in_bytes(count) == text
 
 
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_large_row_counts_are_shortened_with_k_or_m(amount: float, text: str) -> None:
+def test_short_formats_large_numbers_with_suffix_k_or_m(amount: float, text: str) -> None:
     assert short(amount) == text

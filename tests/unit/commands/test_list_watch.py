@@ -1,4 +1,4 @@
-"""`kgtui ls --watch` keeps the last rows of brokers that hang, on simulated clusters."""
+"""Tests of `kgtui ls --watch` on simulated clusters: it keeps the rows of a broker that stops responding."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INTERVAL = 1.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Watch the groups of a simulated cluster, and read the list of groups every second."""
+    """Yield a `ListWatch` with an interval of one second, for the groups of `cluster` that match `filter_text`."""
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
@@ -37,8 +37,8 @@ async def watched(cluster: Simulator, filter_text: str = "", *, lag: bool) -> As
 
 
 @pytest.mark.parametrize("lag", [False, True])
-async def test_watched_list_keeps_the_rows_of_a_hung_broker_and_shows_their_age(lag: bool) -> None:
-    """Each read of the list waits for the broker for at most twice the interval between reads."""
+async def test_ls_watch_keeps_rows_of_a_hung_broker_with_their_age(lag: bool) -> None:
+    """Each read takes less than two intervals, although the broker does not respond."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=lag) as watch:
         before, earlier = await watch.read()
         assert (before.coverage.brokers, earlier) == ((3, 3), {})
@@ -71,8 +71,8 @@ async def test_watched_list_keeps_the_rows_of_a_hung_broker_and_shows_their_age(
         assert now.coverage.brokers == (3, 3)
 
 
-async def test_watched_list_drops_a_deleted_group_even_if_a_broker_hangs() -> None:
-    """Only the rows of the broker that hangs are kept."""
+async def test_ls_watch_removes_a_deleted_group_while_another_broker_hangs() -> None:
+    """The deleted group has a coordinator that responds; only rows of the hung broker are kept."""
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster, watched(cluster, lag=False) as watch:
         before, _ = await watch.read()
         cluster.faults.black_hole(2)
@@ -82,7 +82,7 @@ async def test_watched_list_drops_a_deleted_group_even_if_a_broker_hangs() -> No
     assert set(before.ids) - set(now.ids) == {deleted}
 
 
-async def test_watched_list_applies_the_filter_to_rows_of_a_hung_broker() -> None:
+async def test_ls_watch_applies_the_filter_to_rows_of_a_hung_broker() -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, "coordinator:1", lag=False) as watch,
@@ -93,7 +93,7 @@ async def test_watched_list_applies_the_filter_to_rows_of_a_hung_broker() -> Non
     assert (now.ids, earlier) == (before.ids, {})
 
 
-async def test_watched_list_keeps_all_rows_if_no_broker_responds() -> None:
+async def test_ls_watch_keeps_all_rows_if_no_broker_responds() -> None:
     async with Simulator(brokers=2, scenario="plain", groups=10) as cluster, watched(cluster, lag=True) as watch:
         before, _ = await watch.read()
         for node in (1, 2):

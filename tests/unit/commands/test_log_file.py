@@ -1,4 +1,4 @@
-"""Tests of the log file: it is private and contains no secrets, and log records are written nowhere else."""
+"""Tests of the log file: only its owner can read it, it has no secrets, and log records are written nowhere else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def test_log_file_is_private_and_has_no_secrets_or_control_characters(
+def test_log_file_has_mode_0600_without_secrets_or_control_characters(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = start_log(debug=True)
@@ -46,7 +46,7 @@ def test_log_file_is_private_and_has_no_secrets_or_control_characters(
     assert capfd.readouterr() == ("", "")
 
 
-def test_info_messages_are_not_logged_without_the_option_debug(folder: Path) -> None:
+def test_info_messages_are_not_logged_without_the_debug_option(folder: Path) -> None:
     path = start_log(debug=False)
     assert path is not None
     logging.getLogger("kgtui.x").info("chatter")

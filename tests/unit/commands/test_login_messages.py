@@ -1,4 +1,4 @@
-"""Tests of what commands print, and their exit codes, if the properties of the login are wrong."""
+"""Tests of the messages and exit codes of commands if the client properties for TLS or the login are wrong."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ JAAS = "\nsasl.jaas.config=org.apache.kafka.common.security"
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the stores of `make_stores`."""
+    """Return a folder with the certificates and the Java key stores that `make_stores` creates."""
     folder = tmp_path_factory.mktemp("stores")
     make_stores(make_certificates(folder), PASSWORD)
     return folder
 
 
 def run(folder: Path, properties: str) -> tuple[int, str]:
-    """Run `kgtui doctor` with these properties. Return its exit code and what it prints to standard error."""
+    """Run `kgtui doctor` with these client properties in `folder`. Return the exit code and the text on stderr."""
     file = folder / "client.properties"
     file.write_text(properties)
     command = [

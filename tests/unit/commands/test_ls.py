@@ -1,4 +1,4 @@
-"""Tests of `kgtui ls`: requests that are sent to the cluster, output, and exit codes."""
+"""Tests of `kgtui ls`: the requests that it sends, its output, and its exit codes."""
 
 from __future__ import annotations
 
@@ -59,15 +59,17 @@ def test_ls_with_option_lag_reads_offsets_and_log_end_offsets_once(
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # Committed offsets are requested for neither the Connect group, which has none, nor the share group `queue`, whose
-    # lag the brokers report.
+    # No committed offsets are requested for the Connect group, because it has none, and for the share group `queue`,
+    # because the brokers report the lag of share groups.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     assert sorted(asked["partition_bounds"]) == ["t-idle-0", "t-pay-0"]
     assert "describe_groups" not in asked
 
 
-def test_ls_reads_only_groups_that_the_filter_may_select(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_reads_details_only_of_groups_that_can_match_the_filter(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     ran = run("ls", "not:type:share", "members:1+", "lag:1k+")
     assert groups(ran) == ["pay"]
     asked = calls(admin)
@@ -92,7 +94,7 @@ def test_ls_reads_only_groups_that_the_filter_may_select(run: Callable[..., Comp
         (("lag:0",), []),
     ],
 )
-def test_ls_prints_the_groups_that_match_the_filter_in_its_sort_order(
+def test_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     run: Callable[..., Completed], expression: tuple[str, ...], expected: list[str]
 ) -> None:
     ran = run("ls", *expression)
@@ -123,9 +125,7 @@ def test_ls_reports_missing_groups_and_suggests_similar_ids(
     assert run("ls", *words, "--allow-empty") == (0, ran.out, ran.err)
 
 
-def test_option_group_lists_the_groups_with_exactly_these_ids(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_ls_with_the_option_group_lists_exactly_these_ids(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("type:share", lag=3)
     ran = run("ls", "--group", "type:share", "--group", "idle", "--lag")
     assert (ran.code, groups(ran)) == (0, ["idle", "type:share"])
@@ -138,7 +138,7 @@ def test_options_of_ls_are_accepted_before_and_after_the_command(run: Callable[.
     assert groups(run("--timeout", "5", "ls", "pay", "--timeout", "6")) == ["pay"]
 
 
-def test_json_and_csv_of_ls_contain_only_the_selected_groups(run: Callable[..., Completed]) -> None:
+def test_ls_json_and_csv_contain_only_groups_that_match_the_filter(run: Callable[..., Completed]) -> None:
     found = json.loads(run("ls", "--format", "json", "--lag", "--members", "pay").out)
     assert found["coverage"] == {"brokers": [3, 3], "groups": [1, 1]}
     assert [(row["group"], row["members"], row["lag"]) for row in found["groups"]] == [("pay", 2, 1500)]
@@ -146,7 +146,7 @@ def test_json_and_csv_of_ls_contain_only_the_selected_groups(run: Callable[..., 
     assert [(row["group"], row["members"], row["lag"]) for row in rows] == [("pay", "", "")]
 
 
-def test_control_characters_in_csv_are_escaped_on_a_terminal_only(
+def test_ls_csv_escapes_control_characters_only_on_a_terminal(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admin.add("evil\x1b[31m\u202e")
@@ -155,19 +155,19 @@ def test_control_characters_in_csv_are_escaped_on_a_terminal_only(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_printing_a_result_in_a_format_without_a_writer_raises_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_result_in_an_unknown_format_raises_key_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""
 
 
-def test_wide_format_of_ls_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
+def test_ls_wide_format_shows_kind_and_coordinator_address(run: Callable[..., Completed]) -> None:
     ran = run("ls", "--format", "wide", "pay")
     assert ran.out.splitlines()[0].split()[:2] == ["GROUP", "KIND"]
     assert "127.0.0.1:9092 (1)" in ran.out
 
 
-def test_result_of_ls_is_partial_if_a_broker_does_not_respond(
+def test_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
@@ -181,9 +181,7 @@ def test_result_of_ls_is_partial_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_lag_of_a_group_without_permission_to_describe_it_is_unknown(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_ls_shows_no_lag_for_a_group_that_is_not_readable(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -200,13 +198,13 @@ def test_lag_of_a_group_without_permission_to_describe_it_is_unknown(
 
 
 RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
-"""The permissions of a user who may describe only some topics."""
+"""Permissions of a user who is allowed to describe some topics, but not all."""
 
 
-def test_lags_are_lower_bounds_if_the_user_may_describe_only_some_topics(
+def test_ls_lags_are_lower_bounds_if_some_topics_are_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Only a group without visible offsets makes the result incomplete, and changes the exit code."""
+    """The exit code is 1 only if none of the offsets of a group are visible."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -231,7 +229,7 @@ def test_lags_are_lower_bounds_if_the_user_may_describe_only_some_topics(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_json_and_wide_table_say_that_offsets_may_be_hidden(
+def test_ls_json_and_wide_format_show_that_offsets_may_be_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "≥ 5 ≥ 1"), (Access(any_topic=True), False, "5 1")):
@@ -247,7 +245,7 @@ def test_json_and_wide_table_say_that_offsets_may_be_hidden(
     assert row["offsets_may_be_hidden"] is None
 
 
-def test_lag_filter_excludes_groups_whose_hidden_lag_could_break_the_term(
+def test_ls_lag_filter_excludes_groups_whose_hidden_lag_might_not_match(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.user_access = RESTRICTED
@@ -260,8 +258,8 @@ def test_lag_filter_excludes_groups_whose_hidden_lag_could_break_the_term(
     assert (groups(ran), ran.err) == (["idle"], "")
 
 
-def test_ls_names_a_topic_of_a_member_that_an_acl_denies(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """An ACL denies the user to describe the topic `secret`."""
+def test_ls_names_a_topic_of_a_member_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+    """An ACL forbids the user to describe the topic `secret`."""
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     admin.user_access = Access(any_topic=True)
@@ -271,7 +269,7 @@ def test_ls_names_a_topic_of_a_member_that_an_acl_denies(run: Callable[..., Comp
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
+def test_ls_reports_no_hidden_offsets_if_every_topic_is_visible(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -280,14 +278,14 @@ def test_ls_reports_no_hidden_offsets_if_the_user_may_describe_every_topic(
     assert (ran.code, ran.out.splitlines()[1].split()[-1], ran.err) == (0, "–", "")
 
 
-def test_ls_reads_permissions_only_if_the_lag_is_needed(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_ls_reads_permissions_only_if_it_needs_the_lag(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     run("ls", "--members", "pay")
     assert "access" not in calls(admin)
     run("ls", "lag:1+")
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_lag_of_a_group_without_offsets_is_unknown_if_permissions_cannot_be_read(
+def test_ls_lag_without_offsets_is_unknown_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, timeout: float) -> Access:
@@ -300,7 +298,7 @@ def test_lag_of_a_group_without_offsets_is_unknown_if_permissions_cannot_be_read
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_ls_and_check_say_that_the_user_may_see_no_group(
+def test_ls_and_check_report_that_the_user_can_see_no_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -314,15 +312,13 @@ def test_ls_and_check_say_that_the_user_may_see_no_group(
     assert "there is no group that you may see" in ran.err
 
 
-def test_ls_succeeds_without_groups_if_the_user_may_see_all_groups(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.groups.clear()
     ran = run("ls")
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_group_lag_is_a_lower_bound_if_a_partition_has_an_unknown_lag(
+def test_ls_lag_is_a_lower_bound_if_one_partition_lag_is_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.commits["idle"] += (CommittedOffset("gone", 0, 3), CommittedOffset("t-idle", 1, None))
@@ -344,14 +340,14 @@ def test_ls_reports_groups_with_the_same_error_in_one_line(run: Callable[..., Co
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_ls_says_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+def test_ls_reports_that_the_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
     assert "the term empty: works only in the terminal UI" in ran.err
 
 
-def test_ls_says_that_the_filter_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
+def test_ls_reports_that_the_term_verdict_needs_kgtui_check(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "could not be applied to 4 of 4 groups" in ran.err

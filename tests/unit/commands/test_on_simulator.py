@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def company() -> Iterator[SimulatorProcess]:
-    """Run a simulated cluster in another process."""
+    """Run a simulated cluster with 150 groups in another process."""
     with spawn(Options(groups=150)) as cluster:
         yield cluster
 
 
-def test_ls_in_another_process_lists_the_groups_of_the_cluster(company: SimulatorProcess) -> None:
+def test_kgtui_ls_process_lists_the_groups_of_a_simulated_cluster(company: SimulatorProcess) -> None:
     done = kgtui("ls", "--bootstrap-server", company.bootstrap, "--format", "json", "--lag", "kind:consumer")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
@@ -40,7 +40,7 @@ def test_ls_in_another_process_lists_the_groups_of_the_cluster(company: Simulato
     assert any(row["lag"] for row in found["groups"])
 
 
-def test_option_bootstrap_server_overrides_the_environment_variable(company: SimulatorProcess) -> None:
+def test_ls_reads_the_bootstrap_server_from_the_environment_variable(company: SimulatorProcess) -> None:
     done = kgtui("ls", "type:share", "sort:name-", KGTUI_BOOTSTRAP_SERVER=company.bootstrap)
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
@@ -48,7 +48,7 @@ def test_option_bootstrap_server_overrides_the_environment_variable(company: Sim
     assert names == sorted(names, reverse=True)
 
 
-def test_groups_show_and_doctor_print_data_of_a_simulated_share_group(company: SimulatorProcess) -> None:
+def test_commands_groups_show_and_doctor_work_with_a_share_group(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]
@@ -60,8 +60,8 @@ def test_groups_show_and_doctor_print_data_of_a_simulated_share_group(company: S
     assert "ShareGroupDescribe" in done.stdout
 
 
-def test_ls_watch_ends_without_a_message_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
-    """For example, `head` closes the pipe in `kgtui ls --watch 0.01 | head -1`."""
+def test_ls_watch_exits_silently_when_its_output_pipe_is_closed(company: SimulatorProcess) -> None:
+    """`head` closes the pipe in this way, for example in `kgtui ls --watch 0.01 | head -1`."""
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "0.01", "--bootstrap-server", company.bootstrap]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_ls_watch_ends_without_a_message_when_its_output_pipe_is_closed(company:
     assert (process.returncode, err) == (128 + signal.SIGPIPE, b"")
 
 
-def test_ctrl_c_ends_ls_watch_without_a_message(company: SimulatorProcess) -> None:
+def test_ls_watch_exits_silently_on_ctrl_c(company: SimulatorProcess) -> None:
     command = [sys.executable, "-m", "kgtui", "ls", "--watch", "--bootstrap-server", company.bootstrap, "orders"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -96,7 +96,7 @@ def test_kgtui_demo_without_terminal_ui_prints_an_address_and_stops_on_ctrl_c() 
     assert err == "kgtui: simulated cluster with 2 brokers and 0 groups; Ctrl-C stops it\n"
 
 
-def test_kgtui_demo_reports_that_its_port_is_in_use(company: SimulatorProcess) -> None:
+def test_kgtui_demo_with_a_port_in_use_exits_with_2(company: SimulatorProcess) -> None:
     port = company.bootstrap.partition(",")[0].rpartition(":")[2]
     done = kgtui("demo", "--no-tui", "--brokers", "1", "--listen", f"127.0.0.1:{port}")
     assert (done.returncode, done.stdout) == (2, "")
@@ -105,7 +105,7 @@ def test_kgtui_demo_reports_that_its_port_is_in_use(company: SimulatorProcess) -
 
 
 async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
-    """Run `kgtui doctor` on the cluster, and return its output as JSON and as text."""
+    """Examine the cluster as `kgtui doctor` does, and return the JSON document and the text that it would print."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)

@@ -1,4 +1,4 @@
-"""Tests of `kgtui pipeline`: invalid options, unusable lakes and unreadable topics are reported before Spark starts."""
+"""Tests of the checks of `kgtui pipeline` before Spark starts: options, the lake, and the offsets topic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def error_of(capsys: pytest.CaptureFixture[str], code: int, *args: object) -> str:
-    """Run `kgtui pipeline`, check the exit code, and return the text on stderr."""
+    """Run `kgtui pipeline` with `args`, check that the exit code is `code`, and return the text on stderr."""
     assert cli.main(["pipeline", *map(str, args)]) == code
     out, err = capsys.readouterr()
     assert out == ""
@@ -51,7 +51,9 @@ def test_pipeline_rejects_a_folder_that_has_files_but_is_no_lake(
     assert "is not empty and is not a lake" in error_of(capsys, 2, what, "--lake", tmp_path / "photos")
 
 
-def test_pipeline_rejects_a_lake_of_a_newer_format_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pipeline_rejects_a_lake_with_a_newer_format_version(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / MARKER).write_text('{"format": "kgtui lake", "version": 99}')
     assert "newer kgtui: its tables have version 99" in error_of(capsys, 2, "run", "--lake", tmp_path)
 
@@ -64,15 +66,17 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_run_is_rejected_if_it_has_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """If the command were accepted, a misspelled path would become an empty lake without an error."""
+def test_pipeline_run_rejects_an_empty_lake_without_a_source(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Otherwise, a misspelled lake path would create an empty lake without an error."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_reports_that_the_folder_of_option_records_is_missing(
+def test_pipeline_reports_a_missing_folder_in_the_option_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
@@ -111,10 +115,10 @@ def test_pipeline_reports_a_lake_that_cannot_be_written(
     assert "cannot be written: Permission denied" in error_of(capsys, 2, "watch", "--lake", tmp_path / "lake")
 
 
-def test_pipeline_rejects_a_lake_that_holds_another_cluster(
+def test_pipeline_rejects_a_lake_with_data_of_another_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The rows of a lake do not name their cluster, so rows of two clusters could not be distinguished."""
+    """The tables of a lake have no column for the cluster, so rows of two clusters could not be distinguished."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")
@@ -138,12 +142,12 @@ def test_pipeline_commands_reject_invalid_options(capsys: pytest.CaptureFixture[
 
 
 class FakeAdmin:
-    """An admin client of a cluster with one topic.
+    """A substitute for an admin client, for a cluster that has only the topic `__consumer_offsets`.
 
     Args:
-        leaders: result of looking up the leaders of the partitions of the topic.
-        bounds: partition → log start and log end offset.
-        faults: the faults that every response contains.
+        leaders: leaders of the partitions of the topic.
+        bounds: partition number → log start offset and log end offset.
+        faults: faults that are returned with the bounds.
     """
 
     def __init__(self, leaders: Leaders, bounds: Mapping[int, PartitionBounds], *faults: Fault) -> None:
@@ -163,7 +167,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> None:
+async def test_read_bounds_returns_log_bounds_of_all_offsets_topic_partitions() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
@@ -178,13 +182,13 @@ async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> N
         (Leaders({(TOPIC, 0): 1}, {(TOPIC, 4): 5}), "partition 4 cannot be read: LEADER_NOT_AVAILABLE"),
     ],
 )
-async def test_offsets_topic_is_rejected_if_it_is_missing_or_cannot_be_read(leaders: Leaders, message: str) -> None:
+async def test_read_bounds_fails_if_the_offsets_topic_is_missing_or_unreadable(leaders: Leaders, message: str) -> None:
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)})
     with pytest.raises(SourceError, match=message):
         await read_bounds(admin, 5)
 
 
-async def test_offsets_topic_is_rejected_if_log_bounds_of_a_partition_are_missing() -> None:
+async def test_read_bounds_fails_if_log_bounds_of_a_partition_are_missing() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

@@ -1,4 +1,4 @@
-"""Tests of `kgtui pipeline demo`: the recorded history, the steps of the command, and rejected options."""
+"""Tests of `kgtui pipeline demo`: the simulated history, the steps of the command, and rejected options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 END = 20_003 * 86_400.0
-"""End of the recorded history, in seconds since the epoch."""
+"""End of the simulated history, in seconds since the Unix epoch."""
 
 HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
@@ -49,7 +49,7 @@ def test_demo_histories_with_the_same_seed_are_equal_and_have_no_gaps(tmp_path: 
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_last_poll_of_a_demo_history_is_at_a_multiple_of_the_interval() -> None:
+def test_newest_poll_time_is_the_last_multiple_of_the_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 
@@ -59,7 +59,9 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def test_option_history_only_does_not_run_the_pipeline(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_pipeline_demo_with_the_option_history_only_does_not_start_spark(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     lake = tmp_path / "demo"
     options = [f"--lake={lake}", "--days=0.05", "--every=10m", "--until=2026-11-21T10:07Z", "--history-only"]
     assert pipeline_demo.run(parsed(*options)) == 0
@@ -68,7 +70,7 @@ def test_option_history_only_does_not_run_the_pipeline(tmp_path: Path, capfd: py
     assert last == pytest.approx(1_795_255_200.0, abs=600)
 
 
-def test_pipeline_demo_runs_the_pipeline_and_prints_findings(
+def test_pipeline_demo_runs_the_pipeline_and_prints_its_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"

@@ -1,4 +1,4 @@
-"""Tests of `kgtui record`, `kgtui replay`, and of `ls` and `show` with a recording: signals, exit codes, messages."""
+"""Tests of `kgtui record` and `kgtui replay`, and of `ls` and `show` with a recording: signals and exit codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start `kgtui record` in another process."""
+    """Start `kgtui record` in another process, with a poll every 0.5 s and the further options `more`."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -49,7 +49,7 @@ def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Po
 
 
 def wait_for(lake: Path, polls: int) -> None:
-    """Wait until the lake has at least this number of polls."""
+    """Wait at most 60 s until the recording in `lake` has at least `polls` polls."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
@@ -65,7 +65,7 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """The first recorder gets a signal. The second one stops after 3 s (`--for`). Both write their polls and exit."""
+    """The first recorder is stopped by a signal, and the second one stops after 3 s because of `--for`."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -82,9 +82,7 @@ def test_recorder_writes_all_polls_before_it_exits(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_second_recorder_exits_with_4_and_recorder_after_a_crash_reports_it(
-    cluster: SimulatorProcess, tmp_path: Path
-) -> None:
+def test_recorder_reports_a_running_or_killed_earlier_recorder(cluster: SimulatorProcess, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -111,7 +109,7 @@ def test_kgtui_record_of_an_unreachable_cluster_creates_no_lake(
 
 
 @pytest.mark.parametrize("command", ["record", "replay"])
-def test_kgtui_record_rejects_a_folder_that_has_files_but_is_no_lake(
+def test_record_and_replay_reject_a_folder_that_is_no_lake(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").touch()
@@ -127,7 +125,7 @@ def test_kgtui_record_with_an_invalid_duration_exits_with_2(
     assert words[0] in capsys.readouterr().err
 
 
-def test_commands_on_lakes_say_what_to_install_if_deltalake_is_missing(
+def test_record_and_replay_say_what_to_install_if_deltalake_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
@@ -167,14 +165,14 @@ def test_kgtui_replay_without_a_terminal_is_rejected(tmp_path: Path, capsys: pyt
     assert "kgtui ls --lake" in capsys.readouterr().err
 
 
-def test_durations_are_parsed_and_invalid_ones_are_rejected() -> None:
+def test_parse_duration_returns_seconds_and_rejects_invalid_durations() -> None:
     assert [parse_duration("--for", text) for text in ("10", "10s", "2m", "1.5h", "1d")] == [10, 10, 120, 5400, 86400]
     for text in ("", "0", "-3", "1s+", "unknown", "1 hour"):
         with pytest.raises(UsageError, match="--for"):
             parse_duration("--for", text)
 
 
-def test_points_in_time_are_parsed_and_invalid_ones_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parse_time_accepts_absolute_and_relative_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
     try:
@@ -199,7 +197,7 @@ def test_points_in_time_are_parsed_and_invalid_ones_are_rejected(monkeypatch: py
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A recorder that ignored the crash would continue without groups, and exit with 0."""
+    """A recorder that ignored the crash would record no groups, and exit with 0."""
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

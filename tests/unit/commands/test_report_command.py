@@ -1,4 +1,4 @@
-"""Tests of `kgtui report`: where the page is written, which time it covers, and which options are rejected."""
+"""Tests of `kgtui report`: the output file, the time range of the plots, and rejected options."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_report_is_written_to_a_file_with_mode_0600(
     assert [path.name for path in tmp_path.iterdir() if "report" in path.name] == ["report.html"]
 
 
-def test_report_with_a_dash_as_output_file_is_written_to_stdout(
+def test_report_is_written_to_stdout_if_the_output_file_is_a_dash(
     lake: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(lake), "-o", "-"]) == 0
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_report_that_is_written_to_a_pipe_does_not_replace_the_pipe(lake: Path, tmp_path: Path) -> None:
+def test_report_written_to_a_named_pipe_does_not_replace_the_pipe(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -52,7 +52,7 @@ def test_report_that_is_written_to_a_pipe_does_not_replace_the_pipe(lake: Path, 
     assert pipe.is_fifo()
 
 
-def test_options_since_and_until_limit_the_time_of_the_plots_in_a_report(lake: Path, tmp_path: Path) -> None:
+def test_report_options_since_and_until_set_the_time_range_of_plots(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()

@@ -1,4 +1,4 @@
-"""Tests of `kgtui show`: groups are shown in detail, and data that could not be read is reported."""
+"""Tests of `kgtui show`, which prints the members and offsets of groups and reports data that could not be read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_show_reports_a_missing_group_and_shows_the_other_groups(run: Callable[.
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_show_reports_a_group_that_the_user_may_not_describe(
+def test_show_reports_a_group_that_the_user_is_forbidden_to_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -57,12 +57,12 @@ def test_show_reports_a_group_that_the_user_may_not_describe(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_csv_of_show_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
+def test_show_csv_has_one_row_per_partition(run: Callable[..., Completed]) -> None:
     lines = run("show", "pay", "--format", "csv").out.splitlines()
     assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,0,,m-1,"
 
 
-def test_show_without_group_is_rejected(run: Callable[..., Completed]) -> None:
+def test_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:
     ran = run("show")
     assert ran.code == 2
     assert "GROUP" in ran.err
@@ -80,16 +80,16 @@ def test_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_show_does_not_mention_permissions_to_a_super_user(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_show_does_not_mention_permissions_if_everything_is_visible(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("quiet", "consumer")
     ran = run("show", "quiet")
     assert (ran.code, ran.err) == (0, "")
     assert "may see" not in ran.out
 
 
-def test_show_names_topics_of_members_that_the_user_may_not_describe(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_show_names_an_assigned_topic_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -101,10 +101,10 @@ def test_show_names_topics_of_members_that_the_user_may_not_describe(
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
 
 
-def test_show_says_that_topics_may_be_missing_from_the_partitions(
+def test_show_says_that_offsets_in_hidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 0, because everything that the user may see could be read."""
+    """The exit code is 0, because only offsets in other topics, which brokers leave out, might be missing."""
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -118,9 +118,7 @@ def test_show_says_that_topics_may_be_missing_from_the_partitions(
     assert "not listed" not in ran.out
 
 
-def test_show_names_a_subscribed_topic_that_the_user_may_not_describe(
-    run: Callable[..., Completed], admin: ScriptedAdmin
-) -> None:
+def test_show_names_a_subscribed_topic_that_is_hidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")

@@ -36,7 +36,7 @@ async def first(stack: AsyncExitStack, *words: str) -> Session:
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
-async def test_cluster_from_the_command_line_is_opened_even_if_no_broker_responds() -> None:
+async def test_session_for_a_bootstrap_server_opens_without_waiting_for_brokers() -> None:
     async with AsyncExitStack() as stack:
         session = await first(stack, "--bootstrap-server", "127.0.0.1:1,[::1]:2", "--filter", "lag:1k+", "--read-only")
         assert session.monitor is not None
@@ -44,7 +44,7 @@ async def test_cluster_from_the_command_line_is_opened_even_if_no_broker_respond
         assert (session.filter, session.read_only, session.failed_attempts) == ("lag:1k+", True, ())
 
 
-async def test_session_of_an_unreachable_cluster_lists_the_failed_connection_attempts(
+async def test_session_without_a_reachable_cluster_lists_failed_connection_attempts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def silent(_target: object) -> tuple[tuple[str, str], ...]:
@@ -124,7 +124,7 @@ async def test_simulated_cluster_stops_when_the_terminal_ui_closes() -> None:
 
 
 def test_terminal_ui_is_rejected_without_a_terminal() -> None:
-    """There is no terminal in a pipe, in cron, or if stderr, on which Textual draws, is redirected to a file."""
+    """Textual draws on stderr, which is no terminal in cron jobs or if it is redirected to a file."""
     refused = subprocess.run(
         [sys.executable, "-m", "kgtui", "demo"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -148,7 +148,7 @@ CLUSTERS = """
 """
 
 
-async def test_cluster_from_the_configuration_is_opened_even_if_unreachable(folder: Path) -> None:
+async def test_session_opens_an_unreachable_cluster_from_the_configuration(folder: Path) -> None:
     (folder / "config.toml").write_text(CLUSTERS)
     (folder / "prod.properties").write_text("client.id=me\n")
     async with AsyncExitStack() as stack:
@@ -173,10 +173,10 @@ async def test_cluster_from_the_configuration_is_opened_even_if_unreachable(fold
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_option_command_config_applies_to_the_first_cluster_only(
+async def test_the_option_command_config_applies_to_the_first_cluster_only(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise, passwords in its file would be sent to other clusters. `--read-only` applies to all clusters."""
+    """Passwords in the file must not be sent to other clusters. The option `--read-only` applies to all clusters."""
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("no.such.key=1\n")
@@ -208,7 +208,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 
 
 async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Therefore, the first frame already shows groups. Polling stops when the terminal UI closes."""
+    """The first frame then shows groups already. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

@@ -1,4 +1,4 @@
-"""Tests of wrong client properties and addresses: the messages, logs and crash reports contain no part of a secret."""
+"""Tests that messages, logs and crash reports about invalid client properties contain no part of a secret."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ WRONG = {
     "wrong-token-file": f"{URL}file:{{folder}}/vault\n",
     "expired-token-file": f"{URL}file:{{folder}}/expired\n",
 }
-"""Name of a test → a properties file with a mistake. `{folder}` stands for a folder with files that contain secrets."""
+"""Test id → properties file with a mistake. `{folder}` is replaced by the path of a folder with secret files."""
 
 
 @pytest.fixture
 def run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], tuple[int, str]]:
-    """Return a function that runs `kgtui ls` with a properties file and returns the exit code and the output.
+    """Return a function that runs `kgtui ls` with a properties file, and returns the exit code and the text on stderr.
 
     The function asserts that the output and all files that kgtui has written contain no part of the secret.
     """
