@@ -6,7 +6,7 @@ options have the same meaning as in Java, so that the properties files of Kafka'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.client.properties import JAAS_KEY
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from kgtui.client.properties import LoginModule
 
 SERVICE_KEY = "sasl.kerberos.service.name"
+_KINIT_KEY = "sasl.kerberos.kinit.cmd"
 _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
-_NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "storeKey"})
+_NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
 """Options of Krb5LoginModule that have no effect in kgtui.
 
-kgtui never asks for a password, stores no key, and reads the Kerberos configuration again for each login.
+kgtui never asks for a password, stores no key, and reads the Kerberos configuration again for each login. Like Kafka's
+clients, it always tries to renew the ticket in a ticket cache.
 """
 
 _MUST_BE_FALSE = {
-    "renewTGT": "kgtui uses the ticket in the cache as it is: remove the option, and renew the ticket with kinit -R",
     "storePass": "kgtui never asks for a password: remove the option",
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
@@ -54,6 +55,7 @@ class Kerberos:
         keytab: path of the file with the key of `principal`; empty if no keytab is used.
         use_cache: whether a ticket of a ticket cache is used. If a keytab is set too, the cache is tried first.
         cache: path or name of the ticket cache; empty for the default cache of the Kerberos library.
+        kinit: name or path of the program that renews the ticket in the ticket cache.
     """
 
     service: str
@@ -61,6 +63,7 @@ class Kerberos:
     keytab: str = ""
     use_cache: bool = False
     cache: str = ""
+    kinit: str = "kinit"
 
 
 def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule) -> Kerberos:
@@ -83,6 +86,8 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
     options = {name: value.strip() for name, value in module.plain_options().items()}
     service = _service(properties, options)
     kerberos = _ibm(service, options) if module.name.startswith(_IBM) else _openjdk(service, options)
+    if kinit := properties.get(_KINIT_KEY, "").strip():
+        kerberos = replace(kerberos, kinit=kinit)
     if not kerberos.keytab and not kerberos.use_cache:
         raise ConfigError(
             f"{JAAS_KEY}: {_MODULE} has no source of tickets: set useKeyTab=true with keyTab and principal, or "

@@ -75,6 +75,11 @@ class Login:
         if self._tickets is not None:
             await self._tickets.get(address.host)
 
+    def close(self) -> None:
+        """Stop renewing Kerberos tickets. The connections are closed by the caller."""
+        if self._tickets is not None:
+            self._tickets.close()
+
     async def run(self, raw: Any, address: Address) -> float:
         """Log in on an open connection of aiokafka.
 

@@ -2,7 +2,8 @@
 
 The environment variables of the process are not changed: keytab and ticket cache are arguments of the calls. A ticket
 that is obtained with a keytab is stored in the memory of the process. The Kerberos library replaces it when half of its
-lifetime is over. A ticket cache is read again for each login, so that a ticket that was renewed with `kinit` is used.
+lifetime is over. A ticket cache is read again for each login, so that a new ticket of `kinit` is used. A ticket in a
+cache is renewed before it expires, if the KDC allows that.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
+from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgtui.client.daemon_thread import DaemonThread
 from kgtui.client.kerberos_errors import explain_failure, explain_keytab, explain_silence, failure_of
+from kgtui.client.ticket_renewal import TicketRenewal
 from kgtui.errors import ConnectError
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ class Tickets:
         self._thread = DaemonThread("kgtui-kerberos")
         self._names: dict[str, str] = {}
         self._credentials: Any = None
+        self._renewal = TicketRenewal(kerberos, self._lifetime)
         self.principal = kerberos.principal
 
     def server(self, host: str) -> str:
@@ -67,9 +72,15 @@ class Tickets:
         """
         try:
             async with asyncio.timeout(TIMEOUT):
-                self._credentials = await self._thread.run(partial(self._get, host))
+                self._credentials, is_from_cache = await self._thread.run(partial(self._get, host))
         except TimeoutError:
             raise ConnectError(explain_silence(self._kerberos, self.server(host), TIMEOUT)) from None
+        if is_from_cache:
+            self._renewal.start()
+
+    def close(self) -> None:
+        """Stop renewing the ticket in the ticket cache."""
+        self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
         """Yield the messages of a login to the broker on `host`. `get` must have returned before.
@@ -97,8 +108,24 @@ class Tickets:
             advice = "check that the broker has the current key of this principal"
             raise ConnectError(f"{what}: {advice} (GSSAPI: {failure_of(error).text})") from error
 
-    def _get(self, host: str) -> Any:
-        """Get a ticket for the broker on a host, and return the credentials. Blocks until the KDC answers."""
+    async def _lifetime(self) -> float:
+        """Return the remaining lifetime of the ticket in the cache in seconds; 0 if there is no valid ticket."""
+        return await self._thread.run(self._read_lifetime)
+
+    def _read_lifetime(self) -> float:
+        from gssapi.exceptions import GSSError
+
+        try:
+            lifetime = self._from_cache().lifetime
+        except GSSError:
+            return 0.0
+        return inf if lifetime is None else float(lifetime)
+
+    def _get(self, host: str) -> tuple[Any, bool]:
+        """Get a ticket for the broker on a host. Blocks until the KDC answers.
+
+        Returns the credentials, and whether they come from the ticket cache.
+        """
         from gssapi.exceptions import GSSError
 
         self._names[host] = _host_name(host)
@@ -113,10 +140,11 @@ class Tickets:
                 self.principal = str(credentials.name)
             except GSSError as error:
                 if number == len(sources):
-                    message = explain_failure(failure_of(error), self._kerberos, self.server(host))
+                    known = replace(self._kerberos, principal=self.principal)
+                    message = explain_failure(failure_of(error), known, self.server(host))
                     raise ConnectError(message) from error
             else:
-                return credentials
+                return credentials, source == self._from_cache
         raise AssertionError("the settings name neither a keytab nor a ticket cache")
 
     def _from_cache(self) -> Any:

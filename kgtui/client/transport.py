@@ -231,6 +231,8 @@ class Transport:
 
     async def close(self) -> None:
         """Close every socket, and wait until all are closed."""
+        if self._login is not None:
+            self._login.close()
         for raw in list(self._open):
             raw.close()
         if self._closing:

@@ -48,7 +48,8 @@ class Kdc:
         self.broker_keytab = self._keytab(self.broker)
         (folder / "kdc.conf").write_text(
             f"[kdcdefaults]\nkdc_listen = {HOST}:{self._port}\nkdc_tcp_listen = {HOST}:{self._port}\n"
-            f"[realms]\n{REALM} = {{\n database_name = {folder}/principals\n key_stash_file = {folder}/stash\n}}\n"
+            f"[realms]\n{REALM} = {{\n database_name = {folder}/principals\n key_stash_file = {folder}/stash\n"
+            " max_renewable_life = 1d\n}\n"
             f"[logging]\nkdc = FILE:{folder}/kdc.log\n",
             encoding="utf-8",
         )
@@ -82,6 +83,7 @@ class Kdc:
     def start(self) -> None:
         """Create the database of the realm with the principal of the brokers, and start the KDC."""
         self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "master")
+        self._admin("modprinc", "-maxrenewlife", "1 day", f"krbtgt/{REALM}")
         self.add(self.broker)
         command = ["sh", "-c", _STOP_WITH_PARENT, "sh", _program("krb5kdc"), "-n", "-r", REALM]
         with (self._folder / "kdc.out").open("wb") as output:

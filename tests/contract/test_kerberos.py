@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import subprocess
@@ -142,10 +143,46 @@ async def test_an_expired_ticket_is_reported_with_the_command_kinit(kdc: Kdc) ->
     mine = tickets(with_cache(cache))
     await mine.get(HOST)
     await asyncio.sleep(1.5)
-    with pytest.raises(ConnectError, match=f"the ticket has expired; run kinit -c {cache} PRINCIPAL .GSSAPI: "):
+    with pytest.raises(ConnectError, match=f"the ticket has expired; run kinit -c {cache} ada@{REALM} .GSSAPI: "):
         await mine.get(HOST)
     kdc.ticket_cache("ada").replace(cache)
     await mine.get(HOST)  # A new ticket has replaced the expired one in the cache, so this call must not fail.
+
+
+async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, tmp_path: Path) -> None:
+    """Without renewal, the ticket would expire after three seconds."""
+    cache = kdc.ticket_cache("ada", "-l", "3s", "-r", "1h")
+    mine = tickets(with_cache(cache))
+    try:
+        await mine.get(HOST)
+        await asyncio.sleep(3.5)
+        await mine.get(HOST)
+    finally:
+        mine.close()
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("kinit", "the Kerberos ticket cannot be renewed: kinit: KDC can't fulfill requested option"),
+        ("/no/such/kinit", "the Kerberos ticket cannot be renewed: /no/such/kinit: No such file or directory"),
+    ],
+)
+async def test_a_ticket_that_cannot_be_renewed_is_logged_and_replaced_by_kinit(
+    kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kgtui")
+    cache = kdc.ticket_cache("ada", "-l", "2s")
+    mine = tickets(with_cache(cache), **{"sasl.kerberos.kinit.cmd": program})
+    try:
+        await mine.get(HOST)
+        async with asyncio.timeout(10):
+            while says not in caplog.text:  # noqa: ASYNC110 - polling keeps the test simple
+                await asyncio.sleep(0.05)
+        kdc.ticket_cache("ada").replace(cache)
+        await mine.get(HOST)
+    finally:
+        mine.close()
 
 
 async def test_a_ticket_of_another_principal_is_reported(kdc: Kdc) -> None:

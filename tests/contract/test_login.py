@@ -7,6 +7,7 @@ import email.utils
 import logging
 import time
 import traceback
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from kgtui.client.oauth import OAuth
 from kgtui.client.pool import Lane, Pool, PoolOptions
 from kgtui.client.tokens import Tokens
 from kgtui.config import read_properties
-from kgtui.errors import KgtuiError, UnreachableError
+from kgtui.errors import ConnectError, KgtuiError, UnreachableError
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.protocol.messages.groups import LIST_GROUPS
 from tests.brokers.certificates import make_stores
@@ -300,6 +301,50 @@ async def test_a_connection_logs_in_again_before_its_session_expires(
             await asyncio.sleep(1.5 * SESSION)
             await pool.call(node, LIST_GROUPS, {}, timeout=5)
             assert (await link.session()).connection is connection
+
+
+@pytest.mark.broker
+async def test_a_ticket_that_expires_during_a_session_is_reported_until_kinit_replaces_it(
+    secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker ends sessions after two seconds, and the ticket is valid for three seconds."""
+    use_kdc(secure_broker, monkeypatch)
+    cache = secure_broker.kdc.ticket_cache("team", "-l", "3s")
+
+    async def call_until_failure() -> None:
+        async with asyncio.timeout(20):
+            while True:
+                await pool.call(node, LIST_GROUPS, {}, timeout=5)
+                await asyncio.sleep(0.2)
+
+    async with Pool([secure_broker.sasl], from_properties(with_cache(cache)), options=OPTIONS) as pool:
+        node = min((await pool.metadata(timeout=20)).brokers)
+        await pool.call(node, LIST_GROUPS, {}, timeout=5)
+        with pytest.raises(KgtuiError, match=f"the ticket has expired; run kinit -c {cache} team@{REALM} "):
+            await call_until_failure()
+        secure_broker.kdc.ticket_cache("team").replace(cache)
+        async with asyncio.timeout(20):
+            while True:
+                # After a failure, the pool pauses before it connects again.
+                with suppress(ConnectError):
+                    await pool.call(node, LIST_GROUPS, {}, timeout=5)
+                    break
+                await asyncio.sleep(0.1)
+
+
+@pytest.mark.full
+@pytest.mark.broker
+async def test_a_renewable_ticket_is_renewed_over_several_sessions(
+    secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_kdc(secure_broker, monkeypatch)
+    cache = secure_broker.kdc.ticket_cache("team", "-l", "3s", "-r", "1h")
+    async with Pool([secure_broker.sasl], from_properties(with_cache(cache)), options=OPTIONS) as pool:
+        node = min((await pool.metadata(timeout=20)).brokers)
+        end = time.monotonic() + 12
+        while time.monotonic() < end:
+            await pool.call(node, LIST_GROUPS, {}, timeout=5)
+            await asyncio.sleep(0.1)
 
 
 @pytest.mark.full

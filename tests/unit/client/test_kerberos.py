@@ -69,7 +69,7 @@ def test_only_unknown_options_of_krb5loginmodule_cause_a_warning() -> None:
         "refreshKrb5Config": "true",
         "storeKey": "true",
         "debug": "true",
-        "renewTGT": "false",
+        "renewTGT": "true",
     }
     assert from_properties(properties(jaas(**KEYTAB | ignored))).warnings == ()
     assert from_properties(properties(jaas(useTicketCache="true", keytab="/k", Principal="ada"))).warnings == (
@@ -111,7 +111,6 @@ def test_kerberos_service_name_can_be_set_in_the_login_module() -> None:
         (jaas(useKeyTab="true", keyTab="/k"), "principal is missing: write principal=\"NAME@REALM\" with a"),
         (jaas(keyTab="/k", useTicketCache="true"), "keyTab has no effect without useKeyTab=true: add useKeyTab=true"),
         (jaas(ticketCache="/c", **KEYTAB), "without useTicketCache=true: add useTicketCache=true, or remove"),
-        (jaas(useTicketCache="true", renewTGT="true"), "renewTGT=true is not supported: kgtui uses the ticket"),
         (jaas(useTicketCache="true", useFirstPass="true"), "useFirstPass=true is not supported"),
         (jaas(useTicketCache="true", tryFirstPass="true"), "tryFirstPass=true is not supported"),
         (jaas(useTicketCache="true", storePass="true"), "storePass=true is not supported"),
@@ -237,10 +236,10 @@ async def test_error_for_a_refused_kerberos_login_names_principal_and_service(mo
 async def test_ticket_requests_to_a_silent_kdc_occupy_only_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, asked = threading.Event(), []
 
-    def wait(host: str) -> str:
+    def wait(host: str) -> tuple[str, bool]:
         asked.append(host)
         answered.wait(10)
-        return host
+        return host, False
 
     tickets = Tickets(Kerberos("kafka", use_cache=True))
     monkeypatch.setattr(tickets, "_get", wait)
