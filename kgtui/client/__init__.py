@@ -15,6 +15,7 @@ of kgtui that imports aiokafka.
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka's connection can send |
 | `login` | the SASL login of a connection, and its repetition before the session ends |
+| `mechanisms` | the SASL mechanisms: messages, credentials, and why a broker refuses a login |
 | `scram` | the messages of SCRAM logins |
 | `oauth` | the settings of OAUTHBEARER, read from Java client properties |
 | `tokens` | gets the tokens of OAUTHBEARER and refreshes them |

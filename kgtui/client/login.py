@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from contextlib import aclosing
@@ -11,20 +10,16 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from kgtui.client.exchange import LoginExchange, NotOfferedError
-from kgtui.client.kerberos_errors import explain_refusal
-from kgtui.client.msk_iam import explain_offer, reason_of
-from kgtui.client.scram import scram_steps
+from kgtui.client.mechanisms import mechanism_of
 from kgtui.errors import ConnectError, DisconnectedError, KgtuiError
 from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.messages.login import SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
 
     from kgtui.client.address import Address
     from kgtui.client.client_settings import ClientSettings
-    from kgtui.client.tickets import Tickets
-    from kgtui.client.tokens import Tokens
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
@@ -42,25 +37,13 @@ RETRY_PAUSE = 5.0
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
 _SASL_AUTHENTICATION_FAILED = 58
-_ABORT = b"\x01"
-"""Message with which the client ends an OAUTHBEARER login after the broker has rejected the token (RFC 7628, 3.2.3)."""
 
 
 class Login:
     """Logs in to brokers with the mechanism and the credentials in `ClientSettings`."""
 
     def __init__(self, settings: ClientSettings) -> None:
-        self._settings = settings
-        self._tokens: Tokens | None = None
-        self._tickets: Tickets | None = None
-        if settings.oauth is not None:
-            from kgtui.client.tokens import Tokens
-
-            self._tokens = Tokens(settings.oauth)
-        if settings.kerberos is not None:
-            from kgtui.client.tickets import Tickets
-
-            self._tickets = Tickets(settings.kerberos)
+        self._mechanism = mechanism_of(settings)
 
     async def prepare(self, address: Address) -> None:
         """Get a valid token, or a Kerberos ticket for this broker, if the mechanism needs one.
@@ -70,15 +53,11 @@ class Login:
         Raises:
             ConnectError: no token or ticket can be obtained.
         """
-        if self._tokens is not None:
-            await self._tokens.get(address.host)
-        if self._tickets is not None:
-            await self._tickets.get(address.host)
+        await self._mechanism.prepare(address)
 
     def close(self) -> None:
         """Stop renewing Kerberos tickets. The connections are closed by the caller."""
-        if self._tickets is not None:
-            self._tickets.close()
+        self._mechanism.close()
 
     async def run(self, raw: Any, address: Address) -> float:
         """Log in on an open connection of aiokafka.
@@ -90,54 +69,24 @@ class Login:
             ConnectError: the broker refused the login. The message says why, and what to do.
             DecodeError: the broker sent a damaged response.
         """
-        mechanism = str(self._settings.mechanism)
         try:
-            offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": mechanism})
+            offer = await _ask(raw, SASL_HANDSHAKE, {"Mechanism": self._mechanism.name})
         except NotOfferedError:
             offer = {"ErrorCode": _ILLEGAL_SASL_STATE}
-        self._check_offer(offer, mechanism, address)
+        self._check_offer(offer, address)
         lifetime = 0
-        async with aclosing(self._steps(address)) as steps:
-            message = await anext(steps)
+        async with aclosing(self._mechanism.messages(address)) as messages:
+            message = await anext(messages)
             while True:
                 reply = await _ask(raw, SASL_AUTHENTICATE, {"AuthBytes": message})
-                if reply["ErrorCode"]:
-                    refusal = self._explain_refusal(reply, address)
-                    if self._tokens is not None:
-                        self._tokens.refuse()
-                    raise ConnectError(refusal, address=str(address))
+                self._check_reply(reply, address)
                 lifetime = reply["SessionLifetimeMs"]
                 try:
-                    message = await steps.asend(reply["AuthBytes"])
+                    message = await messages.asend(reply["AuthBytes"])
                 except StopAsyncIteration:
                     return lifetime / 1000 if lifetime > 0 else inf
 
-    def _steps(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Return a generator of the messages of the login. The broker's response to each message is sent to it."""
-        if self._tokens is not None:
-            return self._token_steps(address)
-        if self._tickets is not None:
-            return self._tickets.messages(address.host)
-        return self._plain_steps() if self._settings.mechanism == "PLAIN" else scram_steps(self._settings, address)
-
-    async def _plain_steps(self) -> AsyncGenerator[bytes, bytes]:
-        """Yield the message of PLAIN (RFC 4616)."""
-        yield "\0".join(("", self._settings.username, self._settings.password.reveal())).encode()
-
-    async def _token_steps(self, address: Address) -> AsyncGenerator[bytes, bytes]:
-        """Yield the messages of OAUTHBEARER."""
-        if self._tokens is None or self._settings.oauth is None:
-            return
-        token = await self._tokens.get(address.host)
-        extensions = "".join(f"\x01{name}={value}" for name, value in self._settings.oauth.extensions)
-        challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
-        if challenge:
-            # The broker has rejected the token. It first responds with the reason, and reports the error code only
-            # after the client has acknowledged the reason with this message.
-            yield _ABORT
-            raise ConnectError("the broker rejected the token, but did not end the login with an error")
-
-    def _check_offer(self, offer: Mapping[str, Any], mechanism: str, address: Address) -> None:
+    def _check_offer(self, offer: Mapping[str, Any], address: Address) -> None:
         code = offer["ErrorCode"]
         if code == _ILLEGAL_SASL_STATE:
             raise ConnectError(
@@ -145,37 +94,18 @@ class Login:
                 "to PLAINTEXT or SSL",
                 address=str(address),
             )
-        if code == _UNSUPPORTED_SASL_MECHANISM or (code == 0 and mechanism not in offer["Mechanisms"]):
-            offered = ", ".join(offer["Mechanisms"])
-            if self._settings.oauth is not None and self._settings.oauth.msk_iam is not None:
-                raise ConnectError(explain_offer(str(address), offered), address=str(address))
-            advice = f"set sasl.mechanism to one that it offers: {offered}" if offered else "set another sasl.mechanism"
-            raise ConnectError(
-                f"{address} does not offer the SASL mechanism {mechanism}: {advice}", address=str(address)
-            )
+        if code == _UNSUPPORTED_SASL_MECHANISM or (code == 0 and self._mechanism.name not in offer["Mechanisms"]):
+            why = self._mechanism.not_offered(", ".join(offer["Mechanisms"]), address)
+            raise ConnectError(why, address=str(address))
         if code:
-            raise ConnectError(
-                f"{address} refused the login with the error {lookup(code).name} ({code})", address=str(address)
-            )
+            raise ConnectError(_other_error(code, address), address=str(address))
 
-    def _explain_refusal(self, reply: Mapping[str, Any], address: Address) -> str:
+    def _check_reply(self, reply: Mapping[str, Any], address: Address) -> None:
         code = reply["ErrorCode"]
-        if code != _SASL_AUTHENTICATION_FAILED:
-            return f"{address} refused the login with the error {lookup(code).name} ({code})"
-        if self._tickets is not None:
-            return explain_refusal(address, self._tickets.principal, self._tickets.server(address.host))
-        if self._tokens is None:
-            user = self._settings.username
-            if self._settings.delegation_token:
-                return (
-                    f"{address} refused the delegation token {user!r}: check token id and HMAC in sasl.jaas.config, "
-                    "and whether the token has expired (kafka-delegation-tokens.sh --describe)"
-                )
-            return f"{address} refused the login as {user!r}: check user name and password in sasl.jaas.config"
-        if self._settings.oauth is not None and self._settings.oauth.msk_iam is not None:
-            reason = reason_of(reply["ErrorMessage"] or "")
-            return f"{address} refused the AWS credentials{reason}: {self._tokens.advice()}"
-        return f"{address} refused the token{_status(reply['ErrorMessage'] or '')}: {self._tokens.advice()}"
+        if code == _SASL_AUTHENTICATION_FAILED:
+            raise ConnectError(self._mechanism.refused(reply["ErrorMessage"] or "", address), address=str(address))
+        if code:
+            raise ConnectError(_other_error(code, address), address=str(address))
 
 
 class LoginSession:
@@ -270,10 +200,5 @@ async def _ask(raw: Any, api: Api, fields: Mapping[str, Any]) -> dict[str, Any]:
     return api.response.decode(exchange.version, body)
 
 
-def _status(message: str) -> str:
-    """Return the status in a refusal of a token, as in ` (invalid_token)`; `""` if the broker sent none."""
-    try:
-        status = json.loads(message).get("status", "")
-    except (ValueError, AttributeError, RecursionError):
-        return ""
-    return f" ({status})" if isinstance(status, str) and status.isidentifier() else ""
+def _other_error(code: int, address: Address) -> str:
+    return f"{address} refused the login with the error {lookup(code).name} ({code})"

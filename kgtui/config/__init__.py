@@ -1,34 +1,11 @@
 """Settings from `config.toml`, the environment and Java properties files, and the choice of the cluster.
 
-`config.toml` is in the configuration folder of the system, or in the folder named by `KGTUI_CONFIG_DIR`::
+`config.toml` is in the configuration folder of the system, or in the folder named by `KGTUI_CONFIG_DIR`. The section
+"Configuration" of the README has an example with every key, and the list of environment variables.
 
-    version = 2
-    default = "prod"
-
-    [clusters.prod]
-    bootstrap = "kafka-1:9092,kafka-2:9092"
-    command_config = "prod.properties"          # or properties in this table: security.protocol = "SASL_SSL"
-    read_only = true
-    color = "red"
-    environment = "PROD"
-
-    [ui]
-    theme = "dark"
-    interval = 2.0                              # seconds between two polls
-    ascii = false
-    utc = false
-
-    [keys]
-    refresh = "f5"
-
-    [presets]
-    stuck = "lag:1k+ members:0"
-
-A command-line flag takes precedence over an environment variable (`KGTUI_BOOTSTRAP_SERVER`, `KGTUI_CLUSTER`,
-`KGTUI_COMMAND_CONFIG`, `KGTUI_READ_ONLY`, `KGTUI_THEME`, `KGTUI_INTERVAL`, `KGTUI_ASCII`, `KGTUI_UTC`), and an
-environment variable over the file. In the values of Java properties, `${NAME}` stands for an environment variable, and
-`file:PATH` stands for the content of a file. `file:PATH` must be the whole value, or an option in `sasl.jaas.config`.
-Properties that declare `config.providers` use the references of Kafka's config providers instead.
+In the values of Java properties, `${NAME}` stands for an environment variable, and `file:PATH` stands for the content
+of a file. `file:PATH` must be the whole value, or an option in `sasl.jaas.config`. Properties that declare
+`config.providers` use the references of Kafka's config providers instead.
 
 The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
 file is read.

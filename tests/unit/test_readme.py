@@ -7,6 +7,8 @@ import inspect
 import re
 import shlex
 import sys
+import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from kgtui.admin.base import GroupAdmin
 from kgtui.commands.kafka_groups import OPTIONS, read_options
 from kgtui.commands.parser import parse_args
-from kgtui.config import load
+from kgtui.config import ClusterSettings, Settings, UiSettings, load
 from kgtui.errors import UsageError
 from kgtui.model.query import HELP, NOTES, parse
 from tests.contract import simulated_live_groups
@@ -103,6 +105,20 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
     assert settings.default == "prod"
     assert settings.clusters["prod"].read_only is True
     assert settings.keys == {"refresh": "f5"}
+
+
+def test_configuration_example_in_the_readme_has_every_key_and_variable() -> None:
+    """Java properties may be added to the table of a cluster; their names contain a dot."""
+    keys, config = fenced(TEXT, "toml")
+    example = tomllib.loads(config + keys)
+    clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}
+    assert clusters == {item.name for item in fields(ClusterSettings)} - {"properties"}
+    assert set(example["ui"]) == {item.name for item in fields(UiSettings)}
+    assert set(example) - {"version"} == {item.name for item in fields(Settings)} - {"path"}
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "kgtui/config").glob("*.py")]
+    variables = {name for source in sources for name in re.findall(r"KGTUI_[A-Z_]*[A-Z]", source)}
+    assert {"KGTUI_INTERVAL", "KGTUI_STATE_DIR"} < variables
+    assert {name for name in variables if f"`{name}`" not in TEXT} == set()
 
 
 def test_links_in_the_readme_exist() -> None:
