@@ -1,1 +1,1 @@
-"""Unit tests of `kgtui.admin` against brokers that are Python functions."""
+"""Unit tests of `kgtui.admin` with `FakePool`, in which Python functions respond instead of brokers."""

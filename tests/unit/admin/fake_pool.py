@@ -1,7 +1,7 @@
-"""A pool without connections, whose brokers are Python functions.
+"""A `Pool` without connections, in which Python functions respond to requests instead of brokers.
 
-Requests and answers are encoded and decoded with the real message tables, so that a test cannot send an answer that no
-broker could send.
+Requests and responses are encoded and decoded with kgtui's real message definitions. Therefore, a test cannot use a
+response that a real broker could not send.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Sent(NamedTuple):
-    """A request that a test has sent to a fake broker."""
+    """A request that was sent to a fake broker."""
 
     node: int
     api: str
@@ -42,14 +42,15 @@ class FakePool(Pool):
     """A `Pool` that calls functions instead of brokers.
 
     Attributes:
-        answers: API name → function that returns the response to a request as fields or bytes, or an exception that
-            `call` then raises. The function may be asynchronous.
-        versions: API name, or `(API name, node id)` → highest version, or None if the API is not supported.
+        answers: API name → function, which may be asynchronous. It gets a request, and returns the fields or the bytes
+            of the response, or an exception that `call` raises.
+        versions: API name, or `(API name, node id)` → highest supported version; None if the API is not supported.
         coordinators: group id → node id of its coordinator (1 by default), or the error of its lookup.
         leaders: `(topic, partition)` → node id of its leader (1 by default), or a negative error code. If a key is
             only a topic, its value is a negative error code that applies to all partitions of the topic.
-        sent: every request, in order.
-        looked_up, leaders_looked_up: the arguments of every lookup of coordinators, and of leaders.
+        sent: all requests, in the order in which they were sent.
+        looked_up: the unknown groups of each coordinator lookup.
+        leaders_looked_up: the arguments of each leader lookup: topics, and whether cached leaders are ignored.
         recently_failed: node ids of the leaders whose last request failed. As in the real pool, `leader_failed` returns
             True only for the first failure of a leader.
     """
@@ -81,7 +82,7 @@ class FakePool(Pool):
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
         highest = self.versions.get((api.name, node), self.versions.get(api.name, api.high))
         if highest is None:
-            raise UnsupportedError(f"broker {node} has no {api.name}", broker=node)
+            raise UnsupportedError(f"broker {node} does not support {api.name}", broker=node)
         return highest
 
     async def call(  # type: ignore[override]
@@ -107,7 +108,7 @@ class FakePool(Pool):
         try:
             body = answer if isinstance(answer, bytes) else api.response.encode(used, answer)
         except EncodeError as error:
-            raise AssertionError(f"no broker could send this response: {error}") from error
+            raise AssertionError(f"a real broker could not send this response: {error}") from error
         return Reply(node, used, (decode or api.response.decode)(used, body), 1.0)
 
     def live_lane(self, node: int) -> Lane:
@@ -163,11 +164,11 @@ class FakePool(Pool):
         self.recently_failed.discard(node)
 
     def of(self, api: str) -> list[Sent]:
-        """Return the requests that were sent with one API."""
+        """Return the requests for the API with this name."""
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return node id → number of requests of one API."""
+        """Return node id → number of requests for the API with this name."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

@@ -1,4 +1,4 @@
-"""Tests of reading the permissions that decide which groups and topics brokers leave out of their responses."""
+"""Tests of `KafkaGroupAdmin.access`, which reads the user's permissions: brokers omit what the user may not see."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ EVERY_OPERATION, DESCRIBE = 8096, 256
 
 
 def metadata(code: int, operations: int) -> Callable[[Sent], dict[str, Any]]:
-    """Return a function that answers Metadata with this error code for the topic and these cluster operations.
+    """Return a function that responds to Metadata requests.
 
     Args:
+        code: error code of the requested topic.
         operations: bit set of the operations that the user may perform on the cluster.
     """
 
@@ -60,7 +61,7 @@ async def test_permissions_are_derived_from_the_metadata_response(
     )  # fmt: skip
 
 
-async def test_permissions_are_read_once_with_one_request_that_creates_no_topic() -> None:
+async def test_permissions_are_read_only_once_and_without_creating_a_topic() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
     admin = KafkaGroupAdmin(pool)
     assert [await admin.access(), await admin.access()] == [FULL_ACCESS] * 2
@@ -69,7 +70,7 @@ async def test_permissions_are_read_once_with_one_request_that_creates_no_topic(
     assert sent.fields["AllowAutoTopicCreation"] is False
 
 
-async def test_each_connection_reads_permissions_with_another_random_topic_name() -> None:
+async def test_each_admin_reads_permissions_with_another_random_topic_name() -> None:
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
@@ -88,7 +89,7 @@ async def test_permissions_are_read_again_after_a_failed_read() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4", "3.9", "4.3"])
-async def test_the_simulator_reports_the_permissions_of_a_user_as_a_broker_does(release: str) -> None:
+async def test_simulator_reports_permissions_of_a_user_like_a_real_broker(release: str) -> None:
     async with Simulator(kafka_version=release) as cluster:
 
         async def access() -> Access:

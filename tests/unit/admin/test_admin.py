@@ -1,4 +1,4 @@
-"""Tests of requests to the cluster: lists from all brokers, and configs and retention times from any broker."""
+"""Tests of listing the groups of all brokers, and of reading configs and retention times from one broker."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_group_that_two_brokers_list_appears_once() -> None:
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_state_and_type_filters_are_sent_to_brokers_and_also_applied_by_kgtui(honest: bool) -> None:
+async def test_list_groups_sends_filters_to_brokers_and_also_applies_them(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -76,7 +76,7 @@ async def test_state_and_type_filters_are_sent_to_brokers_and_also_applied_by_kg
     assert await listed(protocols=[]) == []
 
 
-async def test_a_broker_that_loads_its_groups_is_asked_again_until_the_deadline() -> None:
+async def test_list_groups_repeats_requests_to_a_loading_broker_until_the_deadline() -> None:
     times: dict[int, int] = {1: 0, 2: 0}
 
     def answer(sent: Sent) -> Any:
@@ -122,14 +122,14 @@ def configs(sent: Sent, codes: dict[str, int] | None = None, *rows: dict[str, An
     }
 
 
-async def test_group_configs_are_sorted_and_have_their_sources() -> None:
+async def test_group_configs_are_sorted_by_name_and_have_their_sources() -> None:
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, None, config("b", 8), config("a", 99))})
     (a, b) = (await KafkaGroupAdmin(pool).group_configs(["g"])).rows["g"]
     assert (a.name, a.source, a.type) == ("a", "UNKNOWN_99", "INT")
     assert (b.source, b.synonyms) == ("DYNAMIC_GROUP_CONFIG", (("group.b", "1", "DYNAMIC_GROUP_CONFIG"),))
 
 
-async def test_configs_are_read_from_another_broker_if_the_first_refuses_connections() -> None:
+async def test_configs_are_read_from_another_broker_if_one_refuses_connections() -> None:
     def answer(sent: Sent) -> Any:
         return ConnectError("refused", broker=1) if sent.node == 1 else configs(sent, None, config("a"))
 
@@ -152,7 +152,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Answer DescribeConfigs with the configs in `CONFIGS`, and with TOPIC_AUTHORIZATION_FAILED for other topics."""
+    """Return a DescribeConfigs response: `CONFIGS` for known resources, TOPIC_AUTHORIZATION_FAILED for others."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
@@ -165,7 +165,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     return {"Results": results}
 
 
-async def test_only_topics_that_delete_records_by_age_alone_have_a_retention_time(
+async def test_only_topics_that_expire_records_by_age_have_retention_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
@@ -178,7 +178,7 @@ async def test_only_topics_that_delete_records_by_age_alone_have_a_retention_tim
     assert len(pool.sent) == 3
 
 
-async def test_retention_times_are_kept_if_a_later_request_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retention_times_of_earlier_requests_are_kept_if_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
     pool = FakePool(answers={
         "DescribeConfigs": lambda sent: (
@@ -217,7 +217,7 @@ async def test_unsupported_and_forbidden_group_configs_are_reported_as_different
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_advice_after_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
+async def test_fault_for_a_forbidden_deletion_names_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tests of reading log starts and log ends: requests per leader, and errors per partition."""
+"""Tests of reading log bounds, the log start and log end offsets of partitions, from the partition leaders."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Logs:
-    """Brokers that answer ListOffsets for the partitions that `FakePool.leaders` assigns to them.
+    """Brokers that respond to ListOffsets. `pool.leaders` says which broker is asked for a partition.
 
     Attributes:
-        codes: `(topic, partition)` → error code for log start and log end, or `(topic, partition, timestamp)` → error
-            code for one of them.
-        led_by: `(topic, partition)` → node id of the real leader, for partitions whose leader in `FakePool.leaders` is
-            out of date.
+        codes: `(topic, partition)` → error code for both offsets, or `(topic, partition, timestamp)` → error code for
+            the log start (timestamp -2) or the log end (timestamp -1).
+        led_by: `(topic, partition)` → node id of the real leader, if `pool.leaders` contains an outdated leader.
     """
 
     def __init__(self) -> None:
@@ -58,7 +57,7 @@ class Logs:
         return await KafkaGroupAdmin(self.pool).partition_bounds(partitions, starts=starts, timeout=timeout)
 
 
-async def test_reading_log_starts_and_log_ends_takes_two_requests_per_leader() -> None:
+async def test_reading_log_starts_and_ends_takes_two_requests_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     partitions = [("a", 0), ("a", 1), ("b", 0), ("a", 0)]
@@ -80,7 +79,7 @@ async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_log_bounds_are_requested_again_only_for_partitions_whose_leader_moved() -> None:
+async def test_log_bounds_are_requested_again_only_after_a_leader_change() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -97,7 +96,7 @@ async def test_log_bounds_are_requested_again_only_for_partitions_whose_leader_m
     assert [len(sent.fields["Topics"]) for sent in logs.pool.sent] == [2, 2, 1, 1]
 
 
-async def test_a_partition_whose_leader_is_never_found_gets_an_error_code() -> None:
+async def test_log_bounds_have_an_error_code_if_no_leader_accepts_requests() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 9}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -106,7 +105,7 @@ async def test_a_partition_whose_leader_is_never_found_gets_an_error_code() -> N
     assert len(logs.pool.leaders_looked_up) == offsets.ATTEMPTS
 
 
-async def test_log_bounds_of_a_deleted_topic_have_an_error_code_without_another_lookup() -> None:
+async def test_log_bounds_of_a_deleted_topic_need_only_one_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {"retired": -UNKNOWN_TOPIC}
     answer = await logs.read(("retired", 0), ("a", 0))
@@ -115,7 +114,7 @@ async def test_log_bounds_of_a_deleted_topic_have_an_error_code_without_another_
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_missing_partition_has_an_error_code_instead_of_log_bounds() -> None:
+async def test_log_bounds_of_a_missing_partition_have_an_error_code() -> None:
     logs = Logs()
     logs.pool.partitions = 1
     answer = await logs.read(("shrunk", 5))
@@ -123,7 +122,7 @@ async def test_missing_partition_has_an_error_code_instead_of_log_bounds() -> No
 
 
 @pytest.mark.parametrize("where", ["metadata", "list offsets"])
-async def test_partitions_of_a_forbidden_topic_get_the_error_code_of_the_topic(where: str) -> None:
+async def test_log_bounds_of_a_forbidden_topic_have_its_error_code(where: str) -> None:
     logs = Logs()
     if where == "metadata":
         logs.pool.leaders = {"secret": -FORBIDDEN}
@@ -135,7 +134,7 @@ async def test_partitions_of_a_forbidden_topic_get_the_error_code_of_the_topic(w
     assert len(logs.pool.leaders_looked_up) == 1
 
 
-async def test_a_partition_without_leader_gets_an_error_code_after_a_few_attempts() -> None:
+async def test_log_bounds_without_a_leader_have_an_error_after_several_lookups() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): -LEADERLESS}
     answer = await logs.read(("a", 0), ("a", 1))
@@ -149,13 +148,13 @@ async def test_a_partition_without_leader_gets_an_error_code_after_a_few_attempt
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_log_start_or_log_end_is_kept_if_the_other_has_an_error(failed: int, known: PartitionBounds) -> None:
+async def test_log_start_is_kept_without_log_end_and_vice_versa(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
 
 
-async def test_a_leader_that_does_not_answer_affects_only_its_own_partitions() -> None:
+async def test_log_bounds_of_other_leaders_are_returned_if_one_times_out() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 1): 2}
     honest = logs.answer
@@ -184,7 +183,7 @@ async def test_log_bounds_are_read_from_the_new_leader_if_the_old_one_crashed() 
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_leaders_are_looked_up_again_only_after_the_first_failure_of_a_leader() -> None:
+async def test_only_the_first_failure_of_a_leader_causes_another_lookup() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

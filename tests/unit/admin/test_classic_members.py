@@ -1,4 +1,4 @@
-"""Tests that decode the bytes of members of classic groups: consumers, Connect workers and schema registry nodes."""
+"""Tests of decoding the members of classic groups: consumers, Connect workers and schema registry nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ def _described(row: dict[str, Any]) -> tuple[Member, ...]:
 
 
 def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable") -> tuple[Member, ...]:
-    """Return the decoded members of a classic group. Each member is given as its encoded metadata and assignment."""
+    """Return the decoded members of a classic group.
+
+    Args:
+        protocol: protocol type of the group.
+        members: encoded metadata and encoded assignment of each member.
+        state: state of the group.
+    """
     rows = [
         {
             "MemberId": f"m-{number}",
@@ -38,13 +44,19 @@ def classic(protocol: str, *members: tuple[bytes, bytes], state: str = "Stable")
 
 
 def worker(url: str, allocation: connect.Assignment | None, assigned: connect.Assignment | None) -> tuple[bytes, bytes]:
-    """Return the encoded metadata and assignment of a Connect worker."""
+    """Return the encoded metadata and the encoded assignment of a Connect worker.
+
+    Args:
+        url: REST address of the worker.
+        allocation: the worker's previous assignment, which is part of its metadata.
+        assigned: the worker's new assignment; None if it has not received one yet.
+    """
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
     return metadata, b"" if assigned is None else connect.encode_assignment(assigned)
 
 
 def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
-    """Return an assignment for a Connect worker whose leader has the address http://a/."""
+    """Return an assignment for a Connect worker in a cluster whose leader has the REST address http://a/."""
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
@@ -60,7 +72,7 @@ def test_members_with_protocol_type_consumer_have_topics_rack_and_partitions() -
     assert (member.protocol, member.epoch, member.target, member.undecoded) == ("classic", None, None, b"")
 
 
-def test_members_of_a_rebalancing_classic_group_have_no_assignment() -> None:
+def test_members_have_no_assignment_while_a_classic_group_rebalances() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(1, ("a",)))
     (member,) = classic("consumer", (metadata, b""), state="PreparingRebalance")
     assert (member.topics, member.assignment, member.assigned_count) == (("a",), None, None)
@@ -71,8 +83,8 @@ def test_members_of_a_rebalancing_classic_group_have_no_assignment() -> None:
 # Tests of members whose protocol type is `connect` (Kafka Connect workers)
 
 
-def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> None:
-    """KIP-415: the worker keeps its previous tasks, except those that are revoked, and adds the new tasks."""
+def test_cooperative_connect_assignment_changes_the_previous_assignment() -> None:
+    """As in KIP-415, the worker keeps its previous tasks, except revoked ones, and adds the newly assigned tasks."""
     had = assignment_to((("files", (-1, 0, 1)), ("db", (0,)), ("old", (-1, 3))))
     now = assignment_to((("db", (-1, 1)), ("files", (0,))), (("files", (1,)), ("old", (-1, 3))))
     (member,) = classic("connect", worker("http://a/", had, now))
@@ -89,7 +101,7 @@ def test_a_cooperative_connect_assignment_is_applied_to_the_previous_one() -> No
     assert member.assigned_count == 5
 
 
-def test_an_eager_connect_assignment_replaces_the_previous_one() -> None:
+def test_eager_connect_assignment_replaces_the_previous_assignment() -> None:
     metadata = connect.encode_subscription(connect.Subscription(0, "http://b/", 5))
     assigned = connect.encode_assignment(assignment_to((("db", (-1, 0)),), version=0))
     (member,) = classic("connect", (metadata, assigned))
@@ -98,7 +110,7 @@ def test_an_eager_connect_assignment_replaces_the_previous_one() -> None:
     assert member.connect.leader is False
 
 
-def test_the_connect_leader_is_found_if_one_worker_has_an_assignment() -> None:
+def test_connect_leader_is_known_if_any_worker_has_an_assignment() -> None:
     waiting, leads = classic(
         "connect", worker("http://b/", None, None), worker("http://a/", None, assignment_to((("db", (0,)),)))
     )
@@ -120,7 +132,7 @@ def rows_of(found: set[tuple[str, int]]) -> connect.Tasks:
 
 
 @given(had=units, revoked=units, new=units)
-def test_random_cooperative_connect_assignments_are_applied_to_the_previous_ones(
+def test_random_cooperative_connect_assignments_change_previous_assignments(
     had: set[tuple[str, int]], revoked: set[tuple[str, int]], new: set[tuple[str, int]]
 ) -> None:
     allocation, increment = assignment_to(rows_of(had)), assignment_to(rows_of(new), rows_of(revoked))

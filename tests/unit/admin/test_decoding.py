@@ -1,4 +1,4 @@
-"""Tests that decode the describe responses of each group type."""
+"""Tests of decoding the describe responses for each group type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ APIS = {
 
 
 def decode_row(group_type: str, row: dict[str, Any], version: int | None = None) -> Any:
-    """Encode and decode a response with one group, and return its description."""
+    """Encode and decode a describe response with one group, and return the group's description.
+
+    Args:
+        group_type: type of the group, which selects the API.
+        row: fields of the group.
+        version: version of the API; None for the newest version.
+    """
     api, newest = APIS[group_type]
     used = newest if version is None else version
     body = api.response.encode(used, {"Groups": [row]})
@@ -37,9 +43,9 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields that the describe responses for consumer, share and streams groups have in common.
+    """Return the fields of a group that the responses for consumer, share and streams groups have in common.
 
-    `changes` replaces values and adds fields.
+    `changes` are fields to replace or to add.
     """
     return {
         "GroupId": "g",
@@ -87,7 +93,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_members_whose_type_is_missing_or_unknown_have_protocol_none(
+def test_consumer_group_members_of_unknown_type_have_no_protocol(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
@@ -161,7 +167,7 @@ def test_authorized_operations_are_none_if_the_broker_did_not_send_them() -> Non
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_are_sorted_even_if_the_response_is_not(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_by_client_id_host_and_member_id(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names

@@ -1,4 +1,4 @@
-"""Tests of describing groups: which RPCs are tried, in which order, and what their responses prove."""
+"""Tests of `describe_groups`: which describe RPCs it tries, and how it finds out that a group does not exist."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ HOSTILE = ["[/red]", "two\nlines\r\n", "\x1b[31m", "a\x00b", "", " ", "x" * 32_0
 
 
 class Cluster:
-    """Brokers that answer ListGroups and the four describe RPCs as Kafka's brokers do.
+    """Brokers that respond to ListGroups and the four describe RPCs as Kafka's brokers do.
 
     Args:
         groups: group id → (type, state). A group whose type does not exist in Kafka is listed, but no RPC describes it.
         disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION) because their feature is disabled.
-        pool: attributes that are set in the `FakePool`.
+        pool: attributes of the `FakePool` with values other than the default.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -48,7 +48,6 @@ class Cluster:
         self.admin = KafkaGroupAdmin(self.pool)
 
     def list(self, sent: Sent) -> dict[str, Any]:
-        """Answer ListGroups."""
         return {
             "Groups": [
                 {
@@ -62,7 +61,7 @@ class Cluster:
         }
 
     def describe(self, sent: Sent) -> dict[str, Any]:
-        """Answer one of the four describe RPCs."""
+        """Return the response to one of the four describe RPCs."""
         names: list[str] = sent.fields["Groups" if sent.api == "DescribeGroups" else "GroupIds"]
         return {"Groups": [self._row(sent, name) for name in reversed(names)]}
 
@@ -106,7 +105,7 @@ async def test_describing_listed_groups_takes_one_request_per_group_type() -> No
     }
 
 
-async def test_groups_of_unknown_type_are_described_by_trying_the_rpc_of_each_type() -> None:
+async def test_groups_without_a_known_type_are_described_with_each_rpc() -> None:
     answer = await Cluster(ALL).admin.describe_groups([*ALL, "nope"])
     assert types_by_group(answer) == {name: (*type_and_state, True) for name, type_and_state in ALL.items()}
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
@@ -114,7 +113,7 @@ async def test_groups_of_unknown_type_are_described_by_trying_the_rpc_of_each_ty
 
 @pytest.mark.parametrize("version", [0, 5, 6])
 async def test_a_group_is_described_correctly_if_its_cached_type_is_out_of_date(version: int) -> None:
-    """The group was deleted and created again with another type. It is described with the new type."""
+    """The groups were deleted and created again with another type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -123,10 +122,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_out_of_date(
 
 
 async def test_describing_a_deleted_group_sends_no_list_request() -> None:
-    """Groups of console consumers are often deleted, and a list may contain 100,000 groups.
-
-    The RPCs of all types answer that the group does not exist, so the list is not needed.
-    """
+    """All describe RPCs respond that the group does not exist, so the possibly long list of groups is not needed."""
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
     del cluster.groups["k"]
@@ -137,12 +133,12 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
     assert "ListGroups" not in {sent.api for sent in cluster.pool.sent[before:]}
 
 
-async def test_deleted_group_without_a_cached_type_is_looked_up_in_the_group_list(
+async def test_describing_a_deleted_group_lists_groups_without_a_cached_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The terminal UI still describes a group that its broker no longer lists, because the group may have moved.
+    """The cache keeps the types of only a few removed groups.
 
-    The list is requested only if the cached type of the group was dropped, because too many types were cached.
+    If the type of a group is no longer cached, `describe_groups` requests the list of groups.
     """
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
@@ -158,14 +154,14 @@ async def test_deleted_group_without_a_cached_type_is_looked_up_in_the_group_lis
         assert ("ListGroups" in {sent.api for sent in cluster.pool.sent[before:]}) is lists_again
 
 
-async def test_a_group_list_that_contains_no_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_list_response_without_any_requested_group_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster(ALL)
     monkeypatch.setattr(listing, "decode_list_groups", lambda version, body: pytest.fail("the list was decoded"))
     answer = await cluster.admin.describe_groups(["nope"])
     assert [(fault.group, fault.code) for fault in answer.faults] == [("nope", 69)]
 
 
-async def test_a_group_of_unknown_type_is_listed_but_not_described() -> None:
+async def test_a_group_of_a_future_type_is_listed_but_not_described() -> None:
     cluster = Cluster({"future": ("swarm", "Swarming"), "k": ("classic", "Stable")})
     future = (await cluster.admin.list_groups()).rows["future"]
     assert (future.type, future.protocol, future.state, future.kind) == ("swarm", "swarm", "Swarming", "other")
@@ -176,7 +172,7 @@ async def test_a_group_of_unknown_type_is_listed_but_not_described() -> None:
     assert "swarm" in fault.message
 
 
-async def test_an_unknown_group_state_is_returned_as_sent() -> None:
+async def test_an_unknown_group_state_is_returned_unchanged() -> None:
     cluster = Cluster({"a": ("classic", "Hibernating"), "b": ("consumer", "preparingREBALANCE")})
     assert {group: row.state for group, row in (await cluster.admin.list_groups()).rows.items()} == {
         "a": "Hibernating",
@@ -186,7 +182,7 @@ async def test_an_unknown_group_state_is_returned_as_sent() -> None:
     assert [row.state for row in answer.rows.values()] == ["Hibernating", "PreparingRebalance"]
 
 
-async def test_an_unknown_error_code_becomes_a_fault_of_the_group() -> None:
+async def test_an_unknown_error_code_is_returned_as_the_groups_fault() -> None:
     cluster = Cluster(ALL)
     cluster.codes = {"c": 31_999, "s": 30}
     await cluster.admin.list_groups()
@@ -199,11 +195,11 @@ async def test_an_unknown_error_code_becomes_a_fault_of_the_group() -> None:
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> None:
-    """Groups of the type without an RPC are not reported as Dead or missing. Groups of other types are described."""
+async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(how: str) -> None:
+    """A group whose type has no describe RPC on this broker is not reported as Dead or missing."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    # At the first call, the types of the groups are unknown. At the second call, `list_groups` has returned them.
+    # In the first pass, kgtui does not know the group types. In the second pass, `list_groups` has returned them.
     for _ in range(2):
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]
@@ -214,10 +210,10 @@ async def test_a_missing_describe_rpc_is_reported_as_not_supported(how: str) -> 
         await cluster.admin.list_groups()
 
 
-async def test_a_group_that_an_old_broker_reports_as_dead_exists_only_if_listed() -> None:
-    """Before v6, DescribeGroups also returns Dead for unknown groups, so the group is looked up in the broker's list.
+async def test_dead_group_of_an_old_broker_exists_only_if_listed() -> None:
+    """DescribeGroups before version 6 returns Dead for unknown groups, so kgtui also requests the list of groups.
 
-    A listed group is described from the list, and the description is not authoritative. Any other group is not found.
+    The description of a listed group is built from the list, and is marked as not authoritative.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
@@ -239,7 +235,7 @@ async def test_groups_with_unusual_ids_are_described_or_reported_as_not_found(ve
 
 
 async def test_a_group_with_an_empty_id_is_described_as_classic() -> None:
-    """On 3.9, ConsumerGroupDescribe fails for all groups of a request if one of the ids is empty."""
+    """In Kafka 3.9, ConsumerGroupDescribe fails for all groups of a request if one of the ids is empty."""
     cluster = Cluster({"": ("classic", "Empty"), "c": ("consumer", "Stable")})
     assert list((await cluster.admin.describe_groups(["", "c"])).rows) == ["", "c"]
     assert {sent.api for sent in cluster.pool.sent if "" in sent.fields.get("GroupIds", [])} == set()
@@ -260,14 +256,14 @@ async def test_descriptions_from_the_first_rpc_are_kept_if_the_next_rpc_fails() 
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_that_an_old_broker_does_not_list_are_read_with_describegroups() -> None:
+async def test_states_missing_in_old_list_responses_are_read_with_describegroups() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_group_lists_of_the_other_brokers_are_returned_if_one_broker_fails() -> None:
+async def test_list_groups_returns_groups_of_other_brokers_if_one_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (
@@ -292,10 +288,7 @@ states = st.sampled_from(["Stable", "Empty", "Assigning", "PreparingRebalance", 
 async def test_groups_are_described_correctly_even_if_a_wrong_type_is_cached(
     groups: dict[str, tuple[str, str]], absent: set[str], wrong: dict[str, str], version: int
 ) -> None:
-    """An existing group is never described as Dead, missing or of another type.
-
-    A missing group is always reported as not found.
-    """
+    """Groups, missing groups and wrong cached types are random. Missing groups are reported as not found."""
     groups = {name: type_and_state for name, type_and_state in groups.items() if name}
     cluster = Cluster({name: (kind, "Empty") for name, kind in wrong.items()}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()

@@ -1,4 +1,4 @@
-"""Tests of a listing feed, which lists the groups of one broker repeatedly and returns the differences."""
+"""Tests of `ListingFeed`, which polls the list of groups of one broker and returns the changes since the last poll."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ EMPTY: Group = ("consumer", "Empty", "consumer")
 
 @dataclass
 class Brokers:
-    """Brokers that list their groups in the order of `groups`.
+    """Brokers that respond to ListGroups with their groups in the order of `groups`.
 
     Attributes:
         groups: node id → group id → (protocol type, state, type).
-        tags: encoded tagged fields that are added to every row.
+        throttle: throttle time in the responses, in milliseconds.
+        error: error code in the responses, or an exception that the pool raises.
+        tags: encoded tagged fields that are added to each group in the responses.
     """
 
     groups: dict[int, dict[str, Group]]
@@ -45,7 +47,6 @@ class Brokers:
         self.admin = KafkaGroupAdmin(self.pool)
 
     def answer(self, sent: Sent) -> Any:
-        """Answer ListGroups."""
         if isinstance(self.error, Exception):
             return self.error
         rows = [self.row(sent.version, name, sent.node) for name in self.groups[sent.node]]
@@ -54,7 +55,7 @@ class Brokers:
         return self._tagged(answer) if self.tags else answer
 
     def row(self, version: int, name: str, node: int = 1) -> dict[str, Any]:
-        """Return the fields of one group in a version of ListGroups."""
+        """Return the fields of group `name` of broker `node` in a ListGroups response of this version."""
         protocol, state, kind = self.groups[node][name]
         row = {"GroupId": name, "ProtocolType": protocol}
         if version >= 4:
@@ -64,19 +65,19 @@ class Brokers:
         return row
 
     def _tagged(self, answer: dict[str, Any]) -> bytes:
-        """Insert tagged fields after each row of an encoded response that has no tagged fields."""
+        """Encode the response, and append `tags` to each group."""
         groups = answer.pop("Groups")
         head = LIST_GROUPS.response.encode(5, answer | {"Groups": []})[:-2]
         one_row = [LIST_GROUPS.response.encode(5, answer | {"Groups": [row]})[len(head) + 1 : -2] for row in groups]
         return head + bytes([len(groups) + 1]) + b"".join(row + self.tags for row in one_row) + b"\0"
 
     def set_version(self, version: int) -> None:
-        """Change the version of ListGroups, as when brokers are upgraded or rolled back."""
+        """Change the highest version of ListGroups that the brokers support, as an upgrade or a downgrade does."""
         self.pool.versions = {"ListGroups": version, "ConsumerGroupDescribe": 1 if version >= 5 else None}
 
 
 async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
-    """Poll, and apply the differences to `known`. Return the ids of the updated and of the removed groups."""
+    """Poll `feed`, and apply the changes to `known`. Return the ids of updated groups, and of removed groups."""
     delta = await feed.poll()
     assert not delta.updated.keys() & set(delta.removed)
     known.update(delta.updated)
@@ -86,7 +87,7 @@ async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[
     return set(delta.updated), set(delta.removed)
 
 
-async def test_polling_a_group_list_returns_new_changed_and_removed_groups() -> None:
+async def test_listing_feed_returns_new_changed_and_removed_groups() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": STABLE, "c": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     assert await poll_and_apply(feed, known) == ({"a", "b", "c"}, set())
@@ -99,8 +100,8 @@ async def test_polling_a_group_list_returns_new_changed_and_removed_groups() -> 
     }
 
 
-async def test_an_unchanged_group_list_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The throttle time of the two responses differs, but the groups are the same."""
+async def test_an_unchanged_list_of_groups_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The groups in the second response are the same, but its throttle time differs."""
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -118,11 +119,8 @@ async def test_groups_in_a_new_order_are_not_reported_as_changed() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
-async def test_every_group_is_reported_again_if_the_version_of_listgroups_changes(before: int, after: int) -> None:
-    """The encoded rows of two versions of ListGroups cannot be compared, so every group of the new list is an update.
-
-    Only groups that are missing in the new list are reported as removed.
-    """
+async def test_every_group_is_updated_if_the_listgroups_version_changes(before: int, after: int) -> None:
+    """Encoded groups of two ListGroups versions cannot be compared, so all groups in the new list are updates."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -137,10 +135,10 @@ async def test_every_group_is_reported_again_if_the_version_of_listgroups_change
     assert (delta.total, delta.updated, delta.states_listed) == (2, {}, after >= 4)
 
 
-async def test_group_type_may_be_unknown_if_the_broker_lists_no_types() -> None:
-    """ListGroups v4 returns no types, and this broker may have both classic groups and consumer groups.
+async def test_consumer_protocol_groups_have_no_type_in_listgroups_version_4() -> None:
+    """ListGroups version 4 returns no types.
 
-    Therefore, the type of a group with the protocol type `consumer` is unknown. A Connect group is always classic.
+    A group with the protocol type `consumer` may have the type classic or consumer. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -160,8 +158,8 @@ async def test_listgroups_rows_with_long_ids_and_unknown_tagged_fields_are_decod
     assert await poll_and_apply(feed, known) == (set(), {long})
 
 
-async def test_polling_group_lists_reports_the_new_coordinator_of_a_moved_group() -> None:
-    """The result is the same whether the old or the new broker is polled first."""
+async def test_listing_feeds_report_the_new_coordinator_of_a_moved_group() -> None:
+    """The order in which the old and the new coordinator are polled does not matter."""
     for first, second in ((1, 2), (2, 1)):
         brokers = Brokers({1: {"a": STABLE, "moves": STABLE}, 2: {"b": EMPTY}})
         feeds = {node: brokers.admin.listing_feed(node) for node in (1, 2)}
@@ -174,7 +172,7 @@ async def test_polling_group_lists_reports_the_new_coordinator_of_a_moved_group(
         assert brokers.pool.learned["moves"] == 2
 
 
-async def test_a_failed_poll_raises_an_error_and_keeps_the_last_group_list() -> None:
+async def test_failed_poll_raises_an_error_and_keeps_the_last_list() -> None:
     brokers = Brokers({1: {"a": STABLE}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -202,10 +200,10 @@ polls = st.lists(st.tuples(st.dictionaries(ids, columns, max_size=6), st.sampled
 
 
 @given(polls=polls)
-async def test_applying_the_differences_of_every_poll_gives_the_current_group_list(
+async def test_applying_the_changes_of_all_polls_gives_the_current_groups(
     polls: list[tuple[dict[str, Group], int]],
 ) -> None:
-    """The groups, and the version of ListGroups, may change in any way between two polls."""
+    """Between two polls, groups and the ListGroups version change at random."""
     brokers = Brokers({1: {}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     for groups, version in polls:
@@ -226,10 +224,10 @@ changes = st.lists(st.tuples(st.sampled_from(["order", "state", "gone", "new"]),
 @pytest.mark.parametrize("version", [2, 5])
 @pytest.mark.parametrize(("together", "patience"), [(2, 2), (4, 30), (10, 16)])
 @given(changes=changes)
-async def test_a_poll_returns_the_right_differences_for_groups_in_any_order(
+async def test_listing_feed_returns_the_right_changes_in_any_group_order(
     changes: list[tuple[str, list[str]]], version: int, together: int, patience: int
 ) -> None:
-    """Only a few of many groups change between two polls, so most rows are skipped without being decoded."""
+    """Between two polls, at most four of up to 40 groups change, or the brokers list their groups in a new order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listing, "_ROWS_PER_CHUNK", together)
         patch.setattr(listing, "_MISSES_TO_STOP", patience)
@@ -258,9 +256,9 @@ async def test_a_poll_returns_the_right_differences_for_groups_in_any_order(
 
 
 async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> None:
-    """A poll searches the new list for the encoded rows of the last list, and skips the rows that it finds.
+    """A poll skips encoded groups of the last response that it finds unchanged in the new response.
 
-    It must not find them inside a group id that contains the same bytes.
+    It must not mistake the same bytes inside a group id for such groups.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -271,7 +269,7 @@ async def test_a_group_id_that_contains_encoded_rows_hides_no_other_group() -> N
     assert await poll_and_apply(feed, known) == ({hostile, "a"}, set())
 
 
-async def test_only_parts_of_a_response_with_changed_groups_are_split_into_rows(
+async def test_listing_feed_decodes_only_response_parts_that_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     brokers = Brokers({1: {f"g{number}": STABLE for number in range(3000)}})

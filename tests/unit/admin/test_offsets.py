@@ -50,7 +50,7 @@ def names_of(sent: Sent) -> list[str]:
 
 
 def every_group_with(partitions: int = 1) -> Callable[[Sent], Any]:
-    """Return a function that answers OffsetFetch. Every requested group has commits for this number of partitions."""
+    """Return a function that responds to OffsetFetch with `partitions` committed offsets for each requested group."""
     return lambda sent: {"Groups": [group(name, *map(commit, range(partitions))) for name in names_of(sent)]}
 
 
@@ -80,10 +80,10 @@ async def test_offsets_of_up_to_200_small_groups_take_one_request() -> None:
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_number_of_groups_per_request_adapts_to_the_size_of_the_responses(
+async def test_groups_per_offset_request_depend_on_partitions_per_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The number of groups per request is chosen so that a response contains at most about 20,000 partitions."""
+    """kgtui learns the mean number of partitions per group, to request about 20,000 partitions at once."""
     assert offsets.PARTITIONS_PER_REQUEST == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
     reader, many = OffsetReader(pool := FakePool(answers={"OffsetFetch": every_group_with(20)})), NAMES[:25]
@@ -100,7 +100,7 @@ async def test_number_of_groups_per_request_adapts_to_the_size_of_the_responses(
     assert len(names_of(pool.sent[3])) == len(many), "another broker must have a batch size of its own"
 
 
-async def test_an_offset_request_that_times_out_is_split_into_halves() -> None:
+async def test_a_timed_out_offset_request_is_repeated_in_two_halves() -> None:
     def answer(sent: Sent) -> Any:
         return every_group_with()(sent) if len(names_of(sent)) <= 3 else DeadlineError("late", broker=1)
 
@@ -120,7 +120,7 @@ async def test_offsets_of_other_groups_are_read_if_one_group_times_out() -> None
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_a_group_whose_offsets_time_out_leaves_time_to_read_the_next_group() -> None:
+async def test_offset_request_that_times_out_leaves_time_for_other_groups() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -130,7 +130,7 @@ async def test_a_group_whose_offsets_time_out_leaves_time_to_read_the_next_group
     assert [sent.timeout for sent in pool.sent] == [pytest.approx(wait, abs=2) for wait in (20, 20, 40)]
 
 
-async def test_offsets_from_the_first_request_are_kept_if_the_next_request_fails(
+async def test_offsets_of_earlier_requests_are_kept_if_a_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(offsets, "PARTITIONS_PER_REQUEST", 200)
@@ -148,7 +148,7 @@ async def test_offsets_from_the_first_request_are_kept_if_the_next_request_fails
     assert batch.without_result(["a", "b", "c"]) == ["b", "c"]
 
 
-async def test_each_group_whose_offsets_cannot_be_read_has_its_own_error_code() -> None:
+async def test_groups_whose_offsets_cannot_be_read_have_separate_error_codes() -> None:
     def answer(sent: Sent) -> Any:
         codes = {"forbidden": 30, "newer": 31_999, "fine": 0}
         return {"Groups": [group(name, commit(0), error=codes[name]) for name in reversed(names_of(sent))]}
@@ -160,12 +160,12 @@ async def test_each_group_whose_offsets_cannot_be_read_has_its_own_error_code() 
 
 
 class OneByOne:
-    """A broker before 3.0, which accepts one group per OffsetFetch request.
+    """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: number of requests that are being answered.
-        most: largest number of requests that were being answered at the same time.
-        broken: id of the group whose request loses its connection, or an empty string.
+        under_way: number of requests without a response at this time.
+        most: maximum of `under_way`.
+        broken: id of the group for which the connection is lost; an empty string for none.
     """
 
     def __init__(self, broken: str = "") -> None:
@@ -183,7 +183,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_each(version: int) -> None:
+async def test_old_brokers_get_few_concurrent_offset_requests_of_one_group(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])
@@ -191,14 +191,14 @@ async def test_old_brokers_get_few_concurrent_offset_requests_with_one_group_eac
     assert (len(pool.sent), answer.most) == (20, CONCURRENT_REQUESTS)
 
 
-async def test_a_lost_connection_affects_only_the_group_in_the_lost_request() -> None:
+async def test_offsets_of_other_groups_are_read_if_one_connection_is_lost() -> None:
     versions: dict[str | tuple[str, int], int | None] = {"OffsetFetch": 7}
     batch = await read(FakePool(answers={"OffsetFetch": OneByOne("g003")}, versions=versions), NAMES[:8])
     assert batch.without_result(NAMES[:8]) == ["g003"]
     assert isinstance(batch.error, DisconnectedError)
 
 
-async def test_reading_offsets_from_brokers_before_offsetfetch_v2_is_not_supported() -> None:
+async def test_offsets_of_brokers_without_offsetfetch_version_2_are_unsupported() -> None:
     pool = FakePool(versions={"OffsetFetch": 1})
     answered = await KafkaGroupAdmin(pool).committed_offsets(["g"])
     assert [(fault.name, fault.code) for fault in answered.faults] == [("NOT_SUPPORTED", None)]
@@ -212,9 +212,7 @@ def share(name: str, *partitions: dict[str, Any], error: int = 0) -> dict[str, A
 
 
 @pytest.mark.parametrize(("version", "lag"), [(0, None), (1, 4)])
-async def test_start_offsets_and_lags_that_a_share_group_lacks_are_decoded_as_none(
-    version: int, lag: int | None
-) -> None:
+async def test_missing_start_offset_or_lag_of_a_share_group_is_none(version: int, lag: int | None) -> None:
     known = {"PartitionIndex": 1, "StartOffset": 6, "LeaderEpoch": 2, "Lag": 4, "ErrorCode": 0, "ErrorMessage": None}
     if version == 0:
         del known["Lag"]
@@ -239,7 +237,7 @@ async def test_start_offsets_and_lags_that_a_share_group_lacks_are_decoded_as_no
 
 
 @pytest.mark.parametrize("how", ["switched off", "too old"])
-async def test_share_offsets_from_an_old_broker_are_not_supported(how: str) -> None:
+async def test_share_offsets_without_the_describe_api_are_unsupported(how: str) -> None:
     pool = FakePool(answers={"DescribeShareGroupOffsets": lambda _: {"Groups": [share("s", error=35)]}})
     if how == "too old":
         pool.versions["DescribeShareGroupOffsets"] = None

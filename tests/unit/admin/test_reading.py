@@ -1,4 +1,4 @@
-"""Tests of the group reader: descriptions, offsets and log bounds are read, even if some requests fail."""
+"""Tests of `read_groups`, which reads descriptions, offsets and log bounds, and tolerates failed requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class UnreachableBeforeLogs(ScriptedAdmin):
-    """A cluster that becomes unreachable before log bounds are requested."""
+    """A cluster in which requests for log bounds fail, because the cluster has become unreachable."""
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
@@ -34,7 +34,7 @@ class UnreachableBeforeLogs(ScriptedAdmin):
 
 
 class UnreachableOffsets(ScriptedAdmin):
-    """A cluster that cannot be reached when committed offsets are requested."""
+    """A cluster in which requests for committed offsets fail, because the cluster has become unreachable."""
 
     async def committed_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
@@ -47,7 +47,7 @@ def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
 
 
 def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
-    """Return the lag of each partition by group id."""
+    """Return group id → lag of each partition."""
     return {group: [row.lag for row in lags(rows)] for group, rows in read.offsets_by_group().items()}
 
 
@@ -66,7 +66,7 @@ def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
         ("swarm", "swarm", False),
     ],
 )
-def test_function_has_offsets_returns_true_for_group_types_that_commit_offsets(
+def test_has_offsets_is_true_for_group_types_that_commit_offsets(
     group_type: str | None, protocol: str, asked: bool
 ) -> None:
     assert Listing(group_type, protocol, "Stable", 1).has_offsets is asked
@@ -89,7 +89,7 @@ async def test_offsets_of_each_group_are_read_with_the_request_for_its_type() ->
     assert read.faults == []
 
 
-async def test_log_bounds_are_read_for_owned_partitions_without_a_commit() -> None:
+async def test_log_bounds_are_read_for_assigned_partitions_without_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)), ("gone", (0,)))),), lag=5)
     admin.bounds["t-c", 1] = PartitionBounds(3, 9)
@@ -103,7 +103,7 @@ async def test_log_bounds_are_read_for_owned_partitions_without_a_commit() -> No
 async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> None:
     """An active task reads one partition of each source and repartition topic of its subtopology.
 
-    Partitions of standby tasks have no log bounds.
+    Log bounds for partitions of standby tasks are not returned.
     """
     held = StreamsAssignment(active=(("0", (0,)), ("1", (1,))), standby=(("0", (2,)),))
     parts = (Subtopology("0", ("in",)), Subtopology("1", (), (), (), (TopicInfo("again", 2, -1),)))
@@ -124,7 +124,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
     ]
 
 
-async def test_each_fault_names_its_group_and_the_step_that_failed() -> None:
+async def test_each_fault_of_read_groups_has_a_group_and_step() -> None:
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -167,7 +167,7 @@ async def test_descriptions_are_passed_to_the_callback_before_log_bounds_are_rea
     assert "partition_bounds" not in called
 
 
-async def test_offsets_are_read_for_groups_that_are_not_described() -> None:
+async def test_read_groups_reads_offsets_of_groups_that_are_not_described() -> None:
     admin = ScriptedAdmin()
     admin.add("live", lag=5)
     admin.add("empty", state="Empty", lag=7)
@@ -176,7 +176,7 @@ async def test_offsets_are_read_for_groups_that_are_not_described() -> None:
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_lag_is_the_same_whether_log_starts_are_read_or_not() -> None:
+async def test_lag_is_the_same_with_and_without_log_starts() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
@@ -186,7 +186,7 @@ async def test_lag_is_the_same_whether_log_starts_are_read_or_not() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_option_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
+async def test_committed_ends_reads_only_partitions_with_a_committed_offset() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -198,8 +198,8 @@ async def test_option_committed_ends_reads_only_partitions_with_a_committed_offs
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_error_of_a_failed_request_is_raised_or_returned_as_a_fault(separately: bool) -> None:
-    """With `separately=True`, a failed request becomes a fault, and the results of the other requests are returned."""
+async def test_read_groups_raises_or_returns_the_error_of_a_request(separately: bool) -> None:
+    """With `separately=True`, `read_groups` returns a fault and the results of the other requests."""
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -215,8 +215,8 @@ async def test_error_of_a_failed_request_is_raised_or_returned_as_a_fault(separa
     assert read.why_missing("c", OFFSETS).name == "NO_ANSWER"
 
 
-async def test_a_coordinator_that_does_not_answer_affects_only_its_own_groups() -> None:
-    """The first batch of the coordinator fails, and its second batch is not requested."""
+async def test_groups_of_other_coordinators_are_read_if_one_does_not_respond() -> None:
+    """After the first failed batch of a coordinator, no second batch is requested from this coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):
         admin.add(f"here-{number}", lag=number)
@@ -234,7 +234,7 @@ async def test_a_coordinator_that_does_not_answer_affects_only_its_own_groups() 
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_the_time_until_a_deadline_is_divided_equally_among_the_remaining_steps(
+def test_deadline_divides_the_remaining_time_equally_among_remaining_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -258,8 +258,8 @@ def test_the_time_until_a_deadline_is_divided_equally_among_the_remaining_steps(
     ],
     ids=["subscribed", "owned"],
 )
-async def test_topics_of_members_that_the_user_may_not_describe_are_hidden(logs: Logs, reader: Member) -> None:
-    """Topic `new` is not hidden: the user may describe the topic, and nothing is committed in it."""
+async def test_members_topics_that_the_user_cannot_describe_are_hidden(logs: Logs, reader: Member) -> None:
+    """The topic `new` is not hidden: the group has no offsets in it, but the user may describe it."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -271,11 +271,11 @@ async def test_topics_of_members_that_the_user_may_not_describe_are_hidden(logs:
     assert offsets is not None
     assert offsets.hidden_topics == ("secret",)
     assert lag_of_group(offsets).lower_bound
-    # The log bounds of partition 0 were requested just to learn whether the user may describe the topic `secret`.
+    # These log bounds were requested only to find out whether the user may describe the topic `secret`.
     assert ("secret", 0) not in (offsets.bounds or {})
 
 
-async def test_permissions_of_topics_are_read_only_for_topics_without_offsets() -> None:
+async def test_topic_permissions_are_checked_only_for_topics_without_offsets() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(topics=("t-c",), assignment=(("t-c", (0,)),)),), lag=5)
     await read_groups(admin, Deadline(5), describe=["c"], offsets=listings(admin), logs=Logs.ENDS)

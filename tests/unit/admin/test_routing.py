@@ -1,4 +1,4 @@
-"""Tests of the router, which sends requests to coordinators in batches, and repeats them if that is safe."""
+"""Tests of `Router`, which sends requests to coordinators in batches of groups, and repeats requests if it is safe."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ OK = 0
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the pauses before repeated requests, so that the tests are fast."""
+    """Reduce the pauses before repeated requests to 0.1 ms, so that the tests are fast."""
     monkeypatch.setattr(routing, "FIRST_PAUSE", 0.0001)
     monkeypatch.setattr(routing, "LONGEST_PAUSE", 0.0001)
 
 
 class Script:
-    """A `send` function for `Router.run` with scripted results for each group.
+    """A `send` function for `Router.run` that returns predefined results.
 
-    A result is an error code, an exception, or None if the response does not contain the group. Each request uses the
-    next result; the last result is repeated.
+    `scripts` maps each group id to the results of successive requests. A result is an error code, an exception, or None
+    if the response shall not contain the group. The last result is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
@@ -71,7 +71,7 @@ class Script:
         return batch
 
     def times(self, name: str) -> int:
-        """Return how many requests contained this group."""
+        """Return how many requests contained the group `name`."""
         return sum(names.count(name) for _, names in self.sent)
 
 
@@ -83,7 +83,7 @@ async def run(
     )
 
 
-async def test_requests_are_sent_to_the_coordinators_in_batches_of_groups() -> None:
+async def test_router_sends_requests_to_coordinators_in_batches_of_groups() -> None:
     names = [f"g{number:02}" for number in range(25)]
     pool = FakePool(coordinators={name: number % 2 + 1 for number, name in enumerate(names)})
     script = Script({name: [OK] for name in names})
@@ -94,14 +94,14 @@ async def test_requests_are_sent_to_the_coordinators_in_batches_of_groups() -> N
     assert answer.coverage.groups == (25, 25)
 
 
-async def test_a_group_id_that_is_passed_twice_is_requested_once() -> None:
+async def test_router_requests_a_repeated_group_id_only_once() -> None:
     script = Script({"a": [OK]})
     answer = await Router(FakePool()).run(["a", "a"], script, deadline=Deadline(5), size=9, asked="describe")
     assert (script.sent, answer.coverage.groups) == ([(1, ["a"])], (1, 1))
 
 
 @pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
-async def test_only_a_group_that_moved_is_looked_up_and_requested_again(code: int) -> None:
+async def test_router_looks_up_only_groups_that_moved_again(code: int) -> None:
     pool = FakePool(coordinators={"moved": 1, "stays": 1})
     script = Script({"moved": [code, OK], "stays": [OK]})
 
@@ -115,7 +115,7 @@ async def test_only_a_group_that_moved_is_looked_up_and_requested_again(code: in
     assert pool.looked_up == [["moved", "stays"], ["moved"]]
 
 
-async def test_a_coordinator_that_loads_its_groups_is_asked_again_without_a_lookup() -> None:
+async def test_router_repeats_requests_to_a_loading_coordinator_without_a_lookup() -> None:
     pool = FakePool()
     script = Script({"a": [LOADING, LOADING, OK]})
     answer = await run(pool, script)
@@ -123,7 +123,7 @@ async def test_a_coordinator_that_loads_its_groups_is_asked_again_without_a_look
     assert pool.looked_up == [["a"], [], []]
 
 
-async def test_group_whose_coordinator_is_loading_until_the_deadline_has_a_fault() -> None:
+async def test_router_returns_a_fault_if_a_coordinator_loads_until_the_deadline() -> None:
     script = Script({"a": [LOADING], "b": [OK]})
     answer = await run(FakePool(), script, timeout=0.05)
     (fault,) = answer.faults
@@ -133,7 +133,7 @@ async def test_group_whose_coordinator_is_loading_until_the_deadline_has_a_fault
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_requests_are_not_repeated_after_final_or_unknown_error_codes() -> None:
+async def test_router_does_not_repeat_requests_after_final_or_unknown_errors() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [
@@ -145,7 +145,7 @@ async def test_requests_are_not_repeated_after_final_or_unknown_error_codes() ->
 
 
 @pytest.mark.parametrize("error", [DisconnectedError("broke", broker=2), ConnectError("refused", broker=2)])
-async def test_a_request_is_repeated_a_few_times_after_lost_connections(error: KgtuiError) -> None:
+async def test_router_repeats_requests_a_few_times_after_lost_connections(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 2})
     script = Script({"a": [error]})
     answer = await run(pool, script)
@@ -166,7 +166,7 @@ async def test_a_request_is_repeated_a_few_times_after_lost_connections(error: K
         BrokerError("no", code=29, name="TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_a_final_error_is_a_fault_of_every_group_in_the_batch(error: KgtuiError) -> None:
+async def test_router_returns_a_fault_per_group_of_a_failed_batch(error: KgtuiError) -> None:
     pool = FakePool(coordinators={"a": 1, "b": 1, "c": 2})
     script = Script({"a": [error], "b": [OK], "c": [OK]})
     answer = await run(pool, script)
@@ -178,7 +178,7 @@ async def test_a_final_error_is_a_fault_of_every_group_in_the_batch(error: Kgtui
     assert len(script.sent) == 2
 
 
-async def test_results_that_arrived_before_a_batch_of_groups_failed_are_kept() -> None:
+async def test_router_keeps_results_that_arrived_before_a_batch_failed() -> None:
     async def send(node: int, names: Sequence[str], deadline: Deadline) -> Batch[str]:
         return Batch(rows={names[0]: "known"}, codes={names[1]: (FORBIDDEN, "no")}, error=DeadlineError("late"))
 
@@ -190,14 +190,14 @@ async def test_results_that_arrived_before_a_batch_of_groups_failed_are_kept() -
     ]
 
 
-async def test_a_group_that_the_response_does_not_contain_gets_a_fault() -> None:
+async def test_router_returns_a_fault_for_groups_missing_in_the_response() -> None:
     answer = await run(FakePool(), Script({"a": [OK], "b": [None]}))
     (fault,) = answer.faults
     assert (fault.group, fault.name, fault.broker) == ("b", "NO_ANSWER", 1)
     assert "does not contain" in fault.message
 
 
-async def test_a_group_whose_coordinator_is_not_available_gets_a_fault() -> None:
+async def test_router_returns_a_fault_for_a_group_without_coordinator() -> None:
     error = BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")
     script = Script({"a": [OK], "b": [OK]})
     answer = await run(FakePool(coordinators={"b": error}), script)
@@ -205,7 +205,7 @@ async def test_a_group_whose_coordinator_is_not_available_gets_a_fault() -> None
     assert script.times("b") == 0
 
 
-async def test_sending_requests_to_coordinators_raises_an_error_only_if_all_failed() -> None:
+async def test_router_raises_an_error_only_if_all_requests_failed() -> None:
     gone = UnreachableError("nothing answers", (("127.0.0.1:9092", "refused"),))
     with pytest.raises(UnreachableError):
         await run(FakePool(unreachable=[gone]), Script({"a": [OK]}))
@@ -225,14 +225,14 @@ async def test_sending_requests_to_coordinators_raises_an_error_only_if_all_fail
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_a_write_request_is_repeated_only_if_no_connection_was_opened(error: KgtuiError, times: int) -> None:
+async def test_router_repeats_a_write_only_if_it_was_not_sent(error: KgtuiError, times: int) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
     assert [fault.name for fault in answer.faults] == [error.fault_name]
 
 
-async def test_a_write_request_is_repeated_while_the_group_moves_or_is_loaded() -> None:
+async def test_router_repeats_a_write_while_groups_move_or_load() -> None:
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
@@ -269,12 +269,12 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
     size=st.integers(1, 4),
     repeat=st.booleans(),
 )
-def test_every_group_of_a_routed_request_gets_one_row_or_one_fault(
+def test_router_returns_one_row_or_one_fault_per_group(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """Whatever the brokers answer, the result has one row or one fault for each group, in the order of the request."""
-    # Add OK to the scripted results of each group. Otherwise, a group with only retriable errors would be requested
-    # again until the deadline.
+    """The brokers' responses are random. Rows and faults are in the order of the requested groups."""
+    # OK is added to the results of each group, because a group with only retriable errors would be requested again
+    # until the deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})
     pool = FakePool(coordinators=dict(zip(scripts, nodes, strict=False)))
     answer = asyncio.run(run(pool, script, size=size, repeat=repeat))
