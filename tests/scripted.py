@@ -15,9 +15,13 @@ from kgtui.model.group import GroupConfig, GroupDescription, Listing
 from kgtui.model.group_types import GROUP_TYPES
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    from kgtui.model.cluster import TopicRules
+    from kgtui.model.record_times import LogPosition, RecordTime
 
 T = TypeVar("T")
 
@@ -44,6 +48,7 @@ class ScriptedAdmin:
         shares: group id of a share group → its start offsets.
         bounds: (topic, partition) → log start and log end.
         configs: group id → its group configs.
+        times: (topic, partition) → what `record_times` returns for it, if its offset is the requested one.
         topic_retention: the retention times that the method `retention` returns.
         user_access: the permissions that the method `access` returns.
         broken: node id of a broker, or group id → the `Fault` in every result about this broker or group. If the value
@@ -59,6 +64,7 @@ class ScriptedAdmin:
     shares: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
     bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
     configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
+    times: dict[TopicPartition, RecordTime] = field(default_factory=dict)
     topic_retention: Retention = field(default_factory=Retention)
     user_access: Access = FULL_ACCESS
     brokers: dict[int, Broker] = field(default_factory=brokers)
@@ -181,6 +187,18 @@ class ScriptedAdmin:
         found = {tp: self.bounds.get(tp, PartitionBounds(None, None, 3)) for tp in asked}
         return Answer(found if starts else {tp: replace(row, log_start=None) for tp, row in found.items()})
 
+    async def record_times(
+        self,
+        positions: Mapping[TopicPartition, LogPosition],
+        rules: Mapping[str, TopicRules] | None = None,
+        *,
+        precision: float = PRECISION,
+        timeout: float = 30.0,
+    ) -> Answer[Mapping[TopicPartition, RecordTime]]:
+        await self._record_call("record_times", (f"{topic}-{part}" for topic, part in positions))
+        found = {tp: self.times[tp] for tp in positions if tp in self.times}
+        return Answer({tp: row for tp, row in found.items() if row.offset == positions[tp].offset})
+
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
@@ -190,7 +208,8 @@ class ScriptedAdmin:
         asked = list(topics)
         await self._record_call("retention", asked)
         known = {topic: seconds for topic, seconds in self.topic_retention.topics.items() if topic in asked}
-        return Answer(Retention(known, self.topic_retention.offsets))
+        rules = {topic: row for topic, row in self.topic_retention.rules.items() if topic in asked}
+        return Answer(Retention(known, self.topic_retention.offsets, rules))
 
     async def access(self, *, timeout: float = 30.0) -> Access:
         await self._record_call("access")

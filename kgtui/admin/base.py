@@ -11,14 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from kgtui.model.record_times import PRECISION
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from kgtui.model.access import Access
     from kgtui.model.answer import Answer, Outcome
-    from kgtui.model.cluster import ClusterInfo, Retention
+    from kgtui.model.cluster import ClusterInfo, Retention, TopicRules
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.record_times import LogPosition, RecordTime
 
 DEFAULT_TIMEOUT = 30.0
 """Default time limit of a call, in seconds."""
@@ -133,6 +136,29 @@ class GroupAdmin(Protocol):
         Args:
             starts: whether log starts are read too. If False, every `log_start` is None, and half as many requests are
                 needed. Log ends alone are enough to compute the lag.
+        """
+        ...
+
+    async def record_times(
+        self,
+        positions: Mapping[TopicPartition, LogPosition],
+        rules: Mapping[str, TopicRules] | None = None,
+        *,
+        precision: float = PRECISION,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer[Mapping[TopicPartition, RecordTime]]:
+        """Return when the records on both sides of each committed offset were written.
+
+        ListOffsets with timestamps is sent to the leaders of the partitions, up to 20 times each. The result assumes
+        that the timestamps in a partition do not decrease. If they are not known, `RecordTime.reason` says why. Only
+        the permission DESCRIBE on the topics is needed.
+
+        Args:
+            positions: partition → committed offset and log bounds, for partitions with unread records.
+            rules: topic → its configs, from `retention`. Compacted topics, and on brokers before Kafka 4.0 topics with
+                tiered storage, are not searched.
+            precision: accepted uncertainty of a time, as a fraction of the age of the record. An uncertainty below one
+                second is always accepted.
         """
         ...
 

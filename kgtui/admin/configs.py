@@ -11,7 +11,7 @@ from kgtui.client.first_success import AllFailedError, first_success
 from kgtui.client.pool import Lane
 from kgtui.errors import DeadlineError, KgtuiError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
-from kgtui.model.cluster import Retention
+from kgtui.model.cluster import Retention, TopicRules
 from kgtui.model.error_numbers import INVALID_REQUEST
 from kgtui.model.group import GroupConfig
 from kgtui.protocol.messages.cluster import DESCRIBE_CONFIGS
@@ -29,7 +29,11 @@ HEAD_START = 0.25
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
+REMOTE_STORAGE = "remote.storage.enable"
 OFFSETS_MINUTES = "offsets.retention.minutes"
+
+_RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
+"""Configs of a topic from which its `TopicRules` are computed."""
 
 TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""
@@ -80,6 +84,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
     After a request that fails at every broker, the remaining topics are skipped, and the answer contains the fault.
     """
     seconds_by_topic: dict[str, float] = {}
+    rules: dict[str, TopicRules] = {}
     offsets: float | None = None
     faults: list[Fault] = []
     for start in range(0, len(topics), TOPICS_PER_REQUEST):
@@ -90,9 +95,10 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
             faults.append(fault_of(error))
             break
         seconds_by_topic |= answer.rows.topics
+        rules |= answer.rows.rules
         offsets = answer.rows.offsets
         faults += answer.faults
-    return Answer(Retention(seconds_by_topic, offsets), tuple(dict.fromkeys(faults)))
+    return Answer(Retention(seconds_by_topic, offsets, rules), tuple(dict.fromkeys(faults)))
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
@@ -153,7 +159,7 @@ async def read_retention(
     The retention time of offsets is a setting of this broker, so other brokers may have another value.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
-    asked += [(TOPIC_RESOURCE, topic, [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY]) for topic in topics]
+    asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]
     request = {
         "Resources": [
             {"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": keys} for kind, name, keys in asked
@@ -162,20 +168,24 @@ async def read_retention(
         "IncludeDocumentation": False,
     }
     reply: Reply[dict[str, Any]] = await pool.call(node, DESCRIBE_CONFIGS, request, timeout=deadline.left(), lane=lane)
-    seconds_by_topic: dict[str, float] = {}
+    rules: dict[str, TopicRules] = {}
     offsets: float | None = None
     faults: list[Fault] = []
     for result in reply.value["Results"]:
         kind, name, values = result["ResourceType"], result["ResourceName"], _values(result["Configs"])
         if result["ErrorCode"]:
             what = "topic" if kind == TOPIC_RESOURCE else "broker"
-            faults.append(_config_fault(result, node, f"read configs of {what} {name}"))
+            fault = _config_fault(result, node, f"read configs of {what} {name}")
+            faults.append(fault)
+            if kind == TOPIC_RESOURCE:
+                rules[name] = TopicRules(fault=fault.advice or fault.message)
         elif kind == BROKER_RESOURCE:
             minutes = values.get(OFFSETS_MINUTES)
             offsets = None if minutes is None else minutes * 60.0
-        elif (seconds := _retention_seconds(values, result["Configs"])) is not None:
-            seconds_by_topic[name] = seconds
-    return Answer(Retention(seconds_by_topic, offsets), tuple(faults))
+        else:
+            rules[name] = _topic_rules(values, result["Configs"])
+    alone = {name: seconds for name, row in rules.items() if (seconds := row.seconds_alone) is not None}
+    return Answer(Retention(alone, offsets, rules), tuple(faults))
 
 
 def _config_fault(result: dict[str, Any], node: int, asked: str, *, group: str | None = None) -> Fault:
@@ -189,20 +199,23 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
     return {row["Name"]: int(row["Value"]) for row in configs if str(row["Value"]).removeprefix("-").isdecimal()}
 
 
-def _retention_seconds(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> float | None:
-    """Return the retention time of a topic in seconds.
-
-    Returns None if the age of records alone does not decide when they are deleted: if `cleanup.policy` does not contain
-    `delete`, if `retention.ms` is negative or missing, or if `retention.bytes` limits the size of the log.
+def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
+    """Return the rules by which a topic deletes records.
 
     Args:
         values: the topic's configs with integer values, by name.
         configs: all configs of the topic, as rows of the response.
     """
-    policy = next((str(row["Value"]) for row in configs if row["Name"] == CLEANUP_POLICY), "delete")
+    texts = {row["Name"]: str(row["Value"]) for row in configs}
+    policy = texts.get(CLEANUP_POLICY, "delete")
     milliseconds = values.get(RETENTION_MS, -1)
-    by_time_alone = "delete" in policy and values.get(RETENTION_BYTES, -1) < 0 <= milliseconds
-    return milliseconds / 1000 if by_time_alone else None
+    return TopicRules(
+        milliseconds / 1000 if milliseconds >= 0 else None,
+        by_size=values.get(RETENTION_BYTES, -1) >= 0,
+        compacted="compact" in policy,
+        deletes="delete" in policy,
+        tiered=texts.get(REMOTE_STORAGE) == "true",
+    )
 
 
 def _config(row: dict[str, Any]) -> GroupConfig:

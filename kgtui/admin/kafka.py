@@ -17,6 +17,7 @@ from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
+from kgtui.model.record_times import PRECISION
 from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from kgtui.admin.offsets import BoundsReader, OffsetReader
     from kgtui.client.pool import ClusterView, Reply
     from kgtui.model.access import Access
-    from kgtui.model.cluster import Retention
+    from kgtui.model.cluster import Retention, TopicRules
     from kgtui.model.group import GroupConfig, GroupDescription
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.record_times import LogPosition, RecordTime
 
 T = TypeVar("T")
 
@@ -258,6 +260,20 @@ class KafkaGroupAdmin:
         rows = list(partitions)
         lane = Lane.UI if len(rows) <= INTERACTIVE_PARTITIONS else Lane.BULK
         return await self._bounds.read(rows, Deadline(timeout), lane, starts=starts)
+
+    async def record_times(
+        self,
+        positions: Mapping[TopicPartition, LogPosition],
+        rules: Mapping[str, TopicRules] | None = None,
+        *,
+        precision: float = PRECISION,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer[Mapping[TopicPartition, RecordTime]]:
+        from kgtui.admin.record_times import RecordTimeReader
+
+        lane = Lane.UI if len(positions) <= INTERACTIVE_PARTITIONS else Lane.BULK
+        reader = RecordTimeReader(self._pool)
+        return await reader.read(positions, rules or {}, Deadline(timeout), lane, precision=precision)
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT

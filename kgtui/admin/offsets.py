@@ -10,15 +10,16 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from kgtui.admin.list_offsets import EARLIEST, LATEST, FoundOffset, list_offsets
 from kgtui.admin.routing import EXCHANGE_ERRORS, FIRST_PAUSE, Batch, not_supported
 from kgtui.client.pool import Lane
 from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, UnreachableError, UnsupportedError
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
-from kgtui.model.error_numbers import UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION
+from kgtui.model.error_numbers import UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_VERSION
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 from kgtui.protocol.error_codes import Reaction, lookup
-from kgtui.protocol.fast_offsets import decode_list_offsets, decode_offset_fetch
-from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, LIST_OFFSETS, OFFSET_FETCH
+from kgtui.protocol.fast_offsets import decode_offset_fetch
+from kgtui.protocol.messages.offsets import DESCRIBE_SHARE_GROUP_OFFSETS, OFFSET_FETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.admin.deadline import Deadline
     from kgtui.client.pool import Pool, Reply
     from kgtui.errors import KgtuiError
-    from kgtui.protocol.fast_offsets import ListOffsetsResponse, OffsetFetchGroup, OffsetFetchResponse
+    from kgtui.protocol.fast_offsets import OffsetFetchGroup, OffsetFetchResponse
 
 GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
@@ -42,9 +43,6 @@ ALL_TOPICS_FROM = 2
 
 CONCURRENT_REQUESTS = 4
 """Maximum number of concurrent requests to a broker that accepts only one group per request."""
-
-EARLIEST, LATEST = -2, -1
-"""Special timestamps in ListOffsets requests that stand for the log start and the log end."""
 
 ATTEMPTS = 4
 """Maximum number of attempts to read a log bound. The error code of the last attempt becomes the result."""
@@ -232,8 +230,8 @@ def _share_rows(row: dict[str, Any]) -> tuple[ShareOffset, ...]:
     return tuple(offsets)
 
 
-_Offsets = dict[TopicPartition, tuple[int, int]]
-"""`(topic, partition)` → `(error code, offset)`."""
+_Offsets = dict[TopicPartition, FoundOffset]
+_MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)  # result for a partition that is missing in a response
 
 
 class BoundsReader:
@@ -344,31 +342,14 @@ class BoundsReader:
 
         One request per timestamp is needed, because a request may contain a partition only once.
         """
-        asked = (self._list_offsets(node, rows, timestamp, deadline, lane) for timestamp in timestamps)
+        asked = (
+            list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)
+            for timestamp in timestamps
+        )
         try:
             return dict(zip(timestamps, await asyncio.gather(*asked), strict=True))
         except EXCHANGE_ERRORS as error:
             return error
-
-    async def _list_offsets(
-        self, node: int, rows: Sequence[TopicPartition], timestamp: int, deadline: Deadline, lane: Lane
-    ) -> _Offsets:
-        topics: dict[str, list[dict[str, int]]] = defaultdict(list)
-        for topic, part in rows:
-            topics[topic].append({"PartitionIndex": part, "Timestamp": timestamp})
-        request = {
-            "ReplicaId": -1,
-            "IsolationLevel": 0,
-            "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        }
-        reply: Reply[ListOffsetsResponse] = await self._pool.call(
-            node, LIST_OFFSETS, request, timeout=deadline.left(), lane=lane, decode=decode_list_offsets
-        )
-        offsets: _Offsets = {}
-        for found in reply.value["Topics"]:
-            for part, code, _timestamp, offset, _epoch in found["Partitions"]:
-                offsets[found["Name"], part] = (code, offset)
-        return offsets
 
 
 def _merge(
@@ -388,8 +369,8 @@ def _merge(
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []
     for tp in rows:
-        end_code, end = ends.get(tp, (-1, -1))
-        start_code, start = starts.get(tp, (-1, -1)) if starts is not None else (0, -1)
+        end_code, _, end = ends.get(tp, _MISSING)
+        start_code, _, start = starts.get(tp, _MISSING) if starts is not None else FoundOffset(0, -1, -1)
         code = end_code or start_code
         if code and not last and lookup(code).reaction in _REPEATED:
             again.append(tp)

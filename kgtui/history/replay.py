@@ -14,6 +14,7 @@ from kgtui.model.answer import Answer, Coverage, Fault, Outcome
 from kgtui.model.cluster import Retention
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
+from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from kgtui.history.poll_index import RecordedPoll
     from kgtui.history.recording_reader import RecordingReader
     from kgtui.model.access import Access
-    from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.cluster import ClusterInfo, TopicRules
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
+    from kgtui.model.record_times import LogPosition, RecordTime
 
 T = TypeVar("T")
 
@@ -164,6 +166,17 @@ class ReplayAdmin:
         found = await asyncio.to_thread(lambda: {tp: state.bounds(tp) for tp in requested})
         faults = tuple(fault for scope, fault in state.faults if scope == "logs")
         return Answer({tp: log for tp, log in found.items() if log is not None}, faults)
+
+    async def record_times(
+        self,
+        positions: Mapping[TopicPartition, LogPosition],
+        rules: Mapping[str, TopicRules] | None = None,
+        *,
+        precision: float = PRECISION,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer[Mapping[TopicPartition, RecordTime]]:
+        """Return no record times, because they are not recorded."""
+        return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT

@@ -9,6 +9,7 @@ the Kafka protocol, of sockets or of the user interface. An unknown value is alw
 | `group_types` | the group types with their states, and the kinds of groups that users distinguish |
 | `members` | members of groups: consumers, Connect workers, schema registry nodes, streams processes |
 | `offsets` | committed offsets, log start and end offsets, and lag |
+| `record_times` | when the records around a committed offset were written, and why that is not known |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |

@@ -49,6 +49,32 @@ class ClusterInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicRules:
+    """The configs of a topic that decide when records are deleted, and whether their times can be searched.
+
+    Attributes:
+        seconds: `retention.ms` in seconds; None if it is unlimited or not known.
+        by_size: whether `retention.bytes` also deletes records, however old they are.
+        compacted: whether `cleanup.policy` contains `compact`.
+        deletes: whether `cleanup.policy` contains `delete`.
+        tiered: whether the topic uses tiered storage (`remote.storage.enable`, KIP-405).
+        fault: why the configs could not be read; `` if they were read.
+    """
+
+    seconds: float | None = None
+    by_size: bool = False
+    compacted: bool = False
+    deletes: bool = True
+    tiered: bool = False
+    fault: str = ""
+
+    @property
+    def seconds_alone(self) -> float | None:
+        """Seconds after which records are deleted if only their age decides; otherwise None."""
+        return self.seconds if self.deletes and not self.by_size else None
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
@@ -58,10 +84,12 @@ class Retention:
             (`retention.bytes`) is missing too, because it may delete records sooner.
         offsets: how long the offsets of a group without members are kept (`offsets.retention.minutes`); None if that
             is not known.
+        rules: topic → its configs about retention. A recording does not contain them.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
     offsets: float | None = None
+    rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
     def updated(self, answer: Retention, asked: Container[str]) -> Retention:
         """Return the values of `answer`, which were just read, and the old values that were not read again.
@@ -70,7 +98,9 @@ class Retention:
             asked: topics whose retention was read without an error. A topic of these that is missing from
                 `answer.topics` is removed, because it no longer deletes records after a known time.
         """
+        rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:
-            return self
+            return Retention(self.topics, self.offsets, rules)
         others = {topic: seconds for topic, seconds in self.topics.items() if topic not in asked}
-        return Retention(others | dict(answer.topics), self.offsets if answer.offsets is None else answer.offsets)
+        offsets = self.offsets if answer.offsets is None else answer.offsets
+        return Retention(others | dict(answer.topics), offsets, rules)

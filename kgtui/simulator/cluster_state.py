@@ -169,6 +169,28 @@ class ClusterState:
         """Convert milliseconds since the epoch to seconds since the start of the cluster."""
         return timestamp / 1000 - self._origin
 
+    def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
+        """Return the timestamp of the record with this offset, in milliseconds since the epoch.
+
+        This is the first millisecond at which the log end offset is higher than `offset`.
+        """
+        before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
+        while after - before > 1:
+            middle = (before + after) // 2
+            if topic.log_end(partition, self.since(middle)) > offset:
+                after = middle
+            else:
+                before = middle
+        return after
+
+    def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
+        """Return the lowest offset whose record has this timestamp (in milliseconds since the epoch) or a later one.
+
+        The result is the log end offset or a higher one if there is no such record yet.
+        """
+        oldest = self.timestamp(topic.oldest)
+        return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
+
     # Methods that add and delete topics and return partition leaders
 
     def add_topics(self, topics: Iterable[Topic]) -> None:

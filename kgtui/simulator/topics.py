@@ -20,6 +20,12 @@ DAY = 86_400.0
 WAVE_PERIOD = 240.0
 """Time from one traffic peak to the next, in seconds. It is short, so that users of the demo see the traffic change."""
 
+_OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
+"""Age of the oldest records when the cluster starts, in seconds: of a topic with traffic, and of one without traffic.
+
+A topic without traffic has only records of this age. It is shorter than Kafka's default retention time of seven days.
+"""
+
 RETENTION_INTERVAL = 30.0
 """Time between two runs of retention, which deletes old records, in seconds."""
 
@@ -97,14 +103,17 @@ class Topic:
         """Return the log start offsets of all partitions at time `t`. They change only when retention runs."""
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
-    def time_of(self, partition: int, offset: int, t: float) -> float:
-        """Return the approximate time at which the record with an offset was written.
+    def log_end(self, partition: int, t: float) -> int:
+        """Return the log end offset of one partition at time `t`."""
+        return self.ends_at_flow(self.flow(t))[partition]
 
-        It is estimated from the log end at the time `t` and the average rate. Both times are in seconds since the start
-        of the cluster.
+    @property
+    def oldest(self) -> float:
+        """Time of the oldest records, in seconds since the start of the cluster; negative.
+
+        All records that the log already has at this time get this time as their timestamp.
         """
-        rate = self._shape[partition][1]
-        return t - (self.log_ends(t)[partition] - offset) / rate if rate else t
+        return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
         """Return the indexes of the brokers with a replica of a partition, the preferred leader first.

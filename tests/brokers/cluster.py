@@ -17,7 +17,7 @@ from tests.brokers.process import Java
 from tests.brokers.tools import run_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tests.brokers.tools import Result
@@ -155,6 +155,14 @@ class Cluster:
         for number in range(records):
             producer.produce(topic, partition=partition, key=str(number), value=f"value {number}")
         if left := producer.flush(30):
+            raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
+
+    def produce_at(self, topic: str, timestamps: Iterable[int], partition: int = 0) -> None:
+        """Append one record per timestamp (CreateTime, in milliseconds since the epoch), in the given order."""
+        producer = Producer(self.client_config(**{"queue.buffering.max.messages": 10_000_000}))
+        for timestamp in timestamps:
+            producer.produce(topic, b"x", partition=partition, timestamp=timestamp)
+        if left := producer.flush(60):
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:

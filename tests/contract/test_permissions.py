@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.admin.kafka import KafkaGroupAdmin, connect
 from kgtui.config import read_properties
-from kgtui.model.cluster import Retention
+from kgtui.model.cluster import Retention, TopicRules
 from kgtui.model.offsets import GroupOffsets, lags
 from tests.brokers.secure import COMMITS, LIVE_GROUP
 
@@ -69,7 +69,9 @@ async def test_the_lag_of_a_forbidden_topic_is_unknown(secure_broker: Secure) ->
 async def test_the_error_for_forbidden_configs_names_the_missing_acl(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "viewer") as admin:
         answer = await admin.retention(["team-a-events"])
-    assert answer.rows == Retention()
+    assert answer.rows == Retention(
+        rules={"team-a-events": TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")}
+    )
     assert {fault.name: fault.advice for fault in answer.faults} == {
         "CLUSTER_AUTHORIZATION_FAILED": "grant DESCRIBE_CONFIGS on the cluster to this user",
         "TOPIC_AUTHORIZATION_FAILED": "grant DESCRIBE_CONFIGS on the topic to this user",

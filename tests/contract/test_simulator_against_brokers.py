@@ -101,7 +101,7 @@ def list_offsets(_version: int) -> Iterable[Fields]:
 
     yield bounds((TOPIC, 0, -1), ("odd-nope", 0, -1))
     yield bounds((TOPIC, 99, -1))
-    for timestamp in (-2, -3, -7, 4_102_444_800_000):
+    for timestamp in (-2, -3, -4, -7, 0, 4_102_444_800_000):
         yield bounds((TOPIC, 0, timestamp))
 
 

@@ -144,6 +144,7 @@ _LIST_OFFSETS_REQUEST: Rows = (
     ("ReplicaId", "int32", "0+"),
     ("IsolationLevel", "int8", "2+"),
     ("Topics", "[]ListOffsetsTopic", "0+", _LIST_OFFSETS_TOPIC),
+    ("TimeoutMs", "int32", "10+", "ignorable"),
 )
 
 _LIST_OFFSETS_PARTITION_RESPONSE: Rows = (
@@ -165,5 +166,5 @@ _LIST_OFFSETS_RESPONSE: Rows = (
 )
 
 LIST_OFFSETS = Api.define(
-    2, "ListOffsets", versions=(1, 7), flexible=6, request=_LIST_OFFSETS_REQUEST, response=_LIST_OFFSETS_RESPONSE
+    2, "ListOffsets", versions=(1, 10), flexible=6, request=_LIST_OFFSETS_REQUEST, response=_LIST_OFFSETS_RESPONSE
 )

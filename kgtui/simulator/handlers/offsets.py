@@ -42,7 +42,8 @@ Starts = dict[int, tuple[int, int]]
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
-LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
+FIRST_WITH_LOCAL_START = 8
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 NO_RECORD = (-1, -1)
 """The offset and timestamp in a response if no record has the requested timestamp or a later one."""
 
@@ -214,16 +215,15 @@ def _log_topic(request: RequestContext, requested: dict[str, Any], t: float) -> 
         error = UNKNOWN_TOPIC_OR_PARTITION
     if error or topic is None:
         return [{"PartitionIndex": row["PartitionIndex"], "ErrorCode": error} for row in requested["Partitions"]]
-    log = Log(topic, t, topic.log_starts(t), topic.log_ends(t))
+    log = Log(topic, topic.log_starts(t), topic.log_ends(t))
     return [_log_partition(request, log, row["PartitionIndex"], row["Timestamp"]) for row in requested["Partitions"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The log start and log end offsets of a topic at the time `t`, one of each per partition."""
+    """The current log start and log end offsets of a topic, one of each per partition."""
 
     topic: Topic
-    t: float
     starts: list[int]
     ends: list[int]
 
@@ -234,11 +234,11 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
     leadership = request.state.leadership(log.topic, index)
     if leadership.leader != request.node.id:
         return {"PartitionIndex": index, "ErrorCode": NOT_LEADER_OR_FOLLOWER}
-    if target < (MAX_TIMESTAMP if request.version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST):
+    if target < _lowest_special_timestamp(request.version):
         return {"PartitionIndex": index, "ErrorCode": UNSUPPORTED_VERSION}
     if target == LATEST:
         offset, timestamp = log.ends[index], -1
-    elif target == EARLIEST:
+    elif target in (EARLIEST, EARLIEST_LOCAL):
         offset, timestamp = log.starts[index], -1
     else:
         offset, timestamp = _record_at(request, log, index, target)
@@ -248,6 +248,13 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
     return row
 
 
+def _lowest_special_timestamp(version: int) -> int:
+    """Return the lowest timestamp that a version of ListOffsets accepts. Negative timestamps have a special meaning."""
+    if version >= FIRST_WITH_LOCAL_START:
+        return EARLIEST_LOCAL
+    return MAX_TIMESTAMP if version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST
+
+
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
     """Return the offset and timestamp of the record that ListOffsets finds for the timestamp `target`.
 
@@ -255,12 +262,7 @@ def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tu
     `index` is the partition, and `log` has the log bounds of all partitions of the topic.
     """
     start, end = log.starts[index], log.ends[index]
-    if target == MAX_TIMESTAMP:
-        offset = end - 1
-    elif target >= 0 and request.state.since(target) <= log.t:
-        offset = max(start, log.topic.log_ends(request.state.since(target))[index])
-    else:
-        return NO_RECORD
+    offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))
     if not start <= offset < end:
         return NO_RECORD
-    return offset, max(target, request.state.timestamp(log.topic.time_of(index, offset, log.t)))
+    return offset, request.state.record_timestamp(log.topic, index, offset)

@@ -11,7 +11,7 @@ from kgtui.admin import kafka
 from kgtui.admin.kafka import KafkaGroupAdmin
 from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, ConnectError, DeadlineError, UnreachableError
-from kgtui.model.cluster import Retention
+from kgtui.model.cluster import Retention, TopicRules
 from tests.unit.admin.fake_pool import FakePool
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ CONFIGS = {
     "plain": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "delete"},
     "both": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "compact,delete"},
     "by-size": {"retention.ms": "60000", "retention.bytes": "1000", "cleanup.policy": "delete"},
-    "by-key": {"retention.ms": "60000", "retention.bytes": "-1", "cleanup.policy": "compact"},
+    "by-key": {"retention.ms": "60000", "cleanup.policy": "compact", "remote.storage.enable": "true"},
     "for-ever": {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"},
     "1": {"offsets.retention.minutes": "2"},
 }
@@ -157,7 +157,7 @@ def retention_rows(sent: Sent) -> dict[str, Any]:
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]
         rows = [config("x") | {"Name": key, "Value": CONFIGS[name][key]} for key in asked["ConfigurationKeys"]
-                if name in CONFIGS]  # fmt: skip
+                if key in CONFIGS.get(name, {})]  # fmt: skip
         results.append({
             "ErrorCode": 0 if name in CONFIGS else 29, "ErrorMessage": None, "ResourceType": asked["ResourceType"],
             "ResourceName": name, "Configs": rows,
@@ -171,7 +171,15 @@ async def test_only_topics_that_expire_records_by_age_have_retention_times(
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 2)
     pool = FakePool(answers={"DescribeConfigs": retention_rows})
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size", "by-key", "for-ever", "secret"])
-    assert answer.rows == Retention({"plain": 60.0, "both": 60.0}, 120.0)
+    assert (answer.rows.topics, answer.rows.offsets) == ({"plain": 60.0, "both": 60.0}, 120.0)
+    assert answer.rows.rules == {
+        "plain": TopicRules(60.0),
+        "both": TopicRules(60.0, compacted=True),
+        "by-size": TopicRules(60.0, by_size=True),
+        "by-key": TopicRules(60.0, compacted=True, deletes=False, tiered=True),
+        "for-ever": TopicRules(),
+        "secret": TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user"),
+    }
     (fault,) = answer.faults
     assert fault.message == "read configs of topic secret: Topic authorization failed."
     assert fault.advice == "grant DESCRIBE_CONFIGS on the topic to this user"
@@ -186,7 +194,7 @@ async def test_retention_times_of_earlier_requests_are_kept_if_one_fails(monkeyp
         )
     })  # fmt: skip
     answer = await KafkaGroupAdmin(pool).retention(["plain", "both", "by-size"])
-    assert answer.rows == Retention({"plain": 60.0}, 120.0)
+    assert answer.rows == Retention({"plain": 60.0}, 120.0, {"plain": TopicRules(60.0)})
     assert [fault.name for fault in answer.faults] == ["NOT_CONNECTED"]
 
 

@@ -57,7 +57,7 @@ def test_each_api_supports_the_expected_versions() -> None:
         "ShareGroupDescribe": (1, 1),
         "StreamsGroupDescribe": (0, 1),
         "OffsetFetch": (1, 9),
-        "ListOffsets": (1, 7),
+        "ListOffsets": (1, 10),
         "DescribeShareGroupOffsets": (0, 1),
         "DescribeConfigs": (1, 4),
         "DeleteGroups": (0, 3),

@@ -1,0 +1,218 @@
+"""Search for the times of the records on both sides of a committed offset, by interpolation. No requests are sent here.
+
+ListOffsets with a timestamp returns the offset and the timestamp of the first record that is at least that new. Each
+answer therefore narrows the time range of the searched record: an answer with a lower or equal offset gives a lower
+limit, and an answer with a higher offset an upper limit. The search assumes that timestamps do not decrease from one
+offset to the next, and that no offset is missing. In a compacted topic, offsets are missing, and the result lies
+between the times of the neighboring records.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from kgtui.model.record_times import NO_TIMESTAMPS, PRECISION, UNORDERED, RecordTime, TimeRange
+
+if TYPE_CHECKING:
+    from kgtui.model.record_times import LogPosition
+
+ROUNDS = 20
+"""Maximum number of requests of one search. The time range after the last request becomes the result."""
+
+WIDTH_MS = 1000
+"""A search ends when the time range is narrower than this, in milliseconds."""
+
+_GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
+"""If the last 4 requests did not make the time range 8 times narrower, the next request asks for its middle.
+
+Four bisections would make the range 16 times narrower.
+"""
+
+_RETAINED = 0.25
+"""Factor for the distance to the limit that the last two answers have not moved (Illinois method of interpolation).
+
+It moves the next guess towards that limit, because the records are not evenly distributed.
+"""
+
+
+class _Answer(NamedTuple):
+    """One answer to ListOffsets.
+
+    Attributes:
+        asked: the requested timestamp, in milliseconds.
+        offset: the offset of the first record that is at least that new; -1 if there is no such record.
+        timestamp: the timestamp of this record; -1 if there is no such record.
+    """
+
+    asked: int
+    offset: int
+    timestamp: int
+
+
+class _Bracket(NamedTuple):
+    """The limits of the time of one record. Times are in milliseconds.
+
+    Attributes:
+        low: an offset that is at most the searched one, and its timestamp.
+        high: an offset that is greater than the searched one, and its timestamp, or the requested time for the log end.
+        below: the record is older than this time.
+        proven: False if `below` is only the current time, because no answer has given an upper limit.
+    """
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+    below: int
+    proven: bool
+
+    @property
+    def width(self) -> int:
+        return self.below - 1 - self.low[1]
+
+
+class RecordSearch:
+    """Search for the time of the first unread record of one partition, and then for that of the last consumed record.
+
+    Call `next_time`, send the request, pass the result to `answer`, and repeat this until `next_time` returns None.
+
+    Args:
+        position: a committed offset that is below the log end offset.
+        now: current time, in milliseconds since the epoch.
+        precision: the search for a record also ends when its time range is narrower than this fraction of its age. With
+            0, only `WIDTH_MS` counts.
+    """
+
+    def __init__(self, position: LogPosition, now: int, *, precision: float = PRECISION) -> None:
+        self._position = position
+        self._now = now
+        self._precision = precision
+        # If retention has deleted unread records, the first unread record that still exists is at the log start.
+        self._unread = max(position.offset, position.log_start)
+        consumed = position.offset - 1
+        self._targets = [self._unread, consumed] if consumed >= position.log_start else [self._unread]
+        self._answers: list[_Answer] = []
+        self._target: int | None = None
+        self._widths: list[int] = []
+        self._repeats = 0  # number of consecutive answers that gave the same kind of limit: > 0 lower, < 0 upper
+        self._failed = ""
+
+    @property
+    def log_start(self) -> int:
+        """The log start offset with which the search began."""
+        return self._position.log_start
+
+    @property
+    def rounds(self) -> int:
+        """Number of answers so far."""
+        return len(self._answers)
+
+    def next_time(self) -> int | None:
+        """Return the timestamp to request next, in milliseconds; None if the search has ended."""
+        if self._failed or self.rounds >= ROUNDS:
+            return None
+        if not self._answers:
+            return 0  # the oldest record; it also shows whether the records have timestamps at all
+        for target in self._targets:
+            bracket = self._bracket(target)
+            if bracket is None or self._is_precise(bracket):
+                continue
+            if target != self._target:
+                self._target, self._widths, self._repeats = target, [bracket.width], 0
+            return self._guess(bracket, target)
+        return None
+
+    def answer(self, asked: int, offset: int, timestamp: int) -> None:
+        """Add the answer to a request: the offset and the timestamp of the first record at or after the time `asked`.
+
+        Args:
+            offset: -1 if there is no such record.
+        """
+        self._answers.append(_Answer(asked, offset, timestamp))
+        if (asked == 0 and offset < 0) or (offset >= 0 and timestamp < 0):
+            self._failed = NO_TIMESTAMPS
+            return
+        brackets = [self._bracket(target) for target in self._targets]
+        if any(one is not None and one.proven and one.low[1] >= one.below for one in brackets):
+            self._failed = UNORDERED
+        if self._target is not None:
+            lower = 0 <= offset <= self._target
+            before, self._repeats = self._repeats, 1 if lower else -1
+            if before * self._repeats > 0:
+                self._repeats += before
+            bracket = self._bracket(self._target)
+            if bracket is not None:
+                self._widths.append(bracket.width)
+
+    def fail(self, reason: str) -> None:
+        """End the search without a result, for the given reason."""
+        self._failed = reason
+
+    def result(self) -> RecordTime:
+        """Return the times that are known so far. They are ranges if the search did not find a record exactly."""
+        offset = self._position.offset
+        if self._failed:
+            return RecordTime(offset, reason=self._failed, rounds=self.rounds)
+        consumed = self._range(self._targets[1]) if len(self._targets) > 1 else None
+        return RecordTime(offset, self._range(self._unread), consumed, rounds=self.rounds)
+
+    def _exact(self, target: int) -> int | None:
+        """Return the timestamp of the record at the offset `target`, if an answer contained it.
+
+        If even the oldest record has a higher offset, retention has just deleted the searched record, and the oldest
+        record is now the first unread one.
+        """
+        for one in self._answers:
+            if one.offset == target or (target == self._unread and one.asked == 0 and one.offset > target):
+                return one.timestamp
+        return None
+
+    def _bracket(self, target: int) -> _Bracket | None:
+        """Return the limits of the time of the record at `target`.
+
+        The result is None if the exact time of the record or no lower limit is known.
+        """
+        if self._exact(target) is not None:
+            return None
+        lower = [one for one in self._answers if 0 <= one.offset < target]
+        if not lower:
+            return None
+        low = max(lower, key=lambda one: (one.offset, one.timestamp))
+        above = [one for one in self._answers if one.offset > target or one.offset < 0]
+        if not above:
+            return _Bracket(low[1:], (self._position.log_end, self._now), self._now + 1, proven=False)
+        high = min(above, key=lambda one: one.asked)
+        point = high[1:] if high.offset >= 0 else (self._position.log_end, high.asked)
+        return _Bracket(low[1:], point, high.asked, proven=True)
+
+    def _is_precise(self, bracket: _Bracket) -> bool:
+        """Return whether the time range is narrow enough, also compared with the age at its end."""
+        return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
+
+    def _guess(self, bracket: _Bracket, target: int) -> int:
+        """Return the time at which the record at `target` was probably written, in milliseconds.
+
+        The guess is half a record early, because a request for any time after the previous record finds the record.
+        """
+        (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
+        if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
+            guess = (low_time + bracket.below) / 2
+        else:
+            from_low, to_high = target - 0.5 - low_offset, max(high_offset - target, 1) + 0.5
+            weight = _RETAINED ** max(abs(self._repeats) - 1, 0)
+            if self._repeats > 0:
+                to_high *= weight
+            else:
+                from_low *= weight
+            guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
+        return min(max(ceil(guess), low_time + 1), bracket.below - 1)
+
+    def _range(self, target: int) -> TimeRange | None:
+        exact, bracket = self._exact(target), self._bracket(target)
+        if exact is not None:
+            return TimeRange(exact / 1000, exact / 1000)
+        if bracket is None:
+            return None
+        # Without an upper limit, the record may be newer than the current time of this computer, because the clock of
+        # its producer may be ahead.
+        latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
+        return TimeRange(bracket.low[1] / 1000, latest / 1000)

@@ -1,0 +1,201 @@
+"""Read when the first unread and the last consumed records of partitions were written (ListOffsets by timestamp)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from kgtui.admin.list_offsets import EARLIEST_LOCAL, list_offsets
+from kgtui.admin.record_search import RecordSearch
+from kgtui.admin.routing import EXCHANGE_ERRORS
+from kgtui.errors import ConnectError, DisconnectedError
+from kgtui.model.answer import Answer, Fault, fault_of
+from kgtui.model.error_numbers import FORBIDDEN, UNKNOWN_TOPIC_OR_PARTITION, UNSUPPORTED_FOR_MESSAGE_FORMAT
+from kgtui.model.record_times import (
+    COMPACTED,
+    FORBIDDEN_TOPIC,
+    NO_ANSWER,
+    OLD_FORMAT,
+    PRECISION,
+    TIERED,
+    LogPosition,
+    RecordTime,
+)
+from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.messages.offsets import LIST_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kgtui.admin.deadline import Deadline
+    from kgtui.admin.list_offsets import FoundOffset
+    from kgtui.client.pool import Lane, Pool
+    from kgtui.model.cluster import TopicRules
+    from kgtui.model.offsets import TopicPartition
+
+_TIERED_FROM, _FAST_TIERED_FROM = 8, 10
+"""Versions of ListOffsets of the first brokers with tiered storage (Kafka 3.4), and of those that search it well (4.0).
+
+Before 4.0, a broker searches remote segments in the thread that handles requests, which delays all of its clients.
+"""
+
+_LEADER_LOOKUPS = 4
+"""Maximum number of times that leaders are looked up in one call."""
+
+
+class RecordTimeReader:
+    """Searches for record times in any number of partitions at once, with one request per leader and round.
+
+    Args:
+        pool: connections to the cluster, and the cache of partition leaders.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def read(
+        self,
+        positions: Mapping[TopicPartition, LogPosition],
+        rules: Mapping[str, TopicRules],
+        deadline: Deadline,
+        lane: Lane,
+        *,
+        precision: float = PRECISION,
+    ) -> Answer[dict[TopicPartition, RecordTime]]:
+        """Return the record times of every partition in `positions`.
+
+        If the deadline ends the search, the time ranges that are known by then are returned. If a leader did not
+        answer, a fault names the broker.
+
+        Args:
+            positions: committed offsets that are below the log end offset.
+            rules: configs of topics. Compacted topics, and on old brokers topics with tiered storage, are not searched.
+            precision: see `RecordSearch`.
+        """
+        now = int(time.time() * 1000)
+        call = _Call(self._pool, rules, deadline, lane)
+        for tp, position in positions.items():
+            call.searches[tp] = search = RecordSearch(position, now, precision=precision)
+            topic_rules = rules.get(tp[0])
+            if topic_rules is not None and topic_rules.compacted:
+                search.fail(COMPACTED)
+        await call.run()
+        return Answer({tp: search.result() for tp, search in call.searches.items()}, tuple(call.faults.values()))
+
+
+class _Call:
+    """One call of `RecordTimeReader.read`.
+
+    Attributes:
+        searches: partition → its search.
+        faults: node id → why this leader did not answer.
+    """
+
+    def __init__(self, pool: Pool, rules: Mapping[str, TopicRules], deadline: Deadline, lane: Lane) -> None:
+        self._pool = pool
+        self._rules = rules
+        self._deadline = deadline
+        self._lane = lane
+        self._leaders: dict[TopicPartition, int] = {}
+        self._lookups = 0
+        self._checked: set[TopicPartition] = set()
+        self.searches: dict[TopicPartition, RecordSearch] = {}
+        self.faults: dict[int, Fault] = {}
+
+    async def run(self) -> None:
+        """Send rounds of requests until every search has ended or no time is left."""
+        while not self._deadline.over:
+            times = {tp: at for tp, search in self.searches.items() if (at := search.next_time()) is not None}
+            if not times:
+                return
+            await self._find_leaders([tp for tp in times if tp not in self._leaders])
+            by_node: dict[int, dict[TopicPartition, int]] = defaultdict(dict)
+            for tp, at in times.items():
+                if tp in self._leaders:
+                    by_node[self._leaders[tp]][tp] = at
+            await asyncio.gather(*(self._ask(node, rows) for node, rows in by_node.items()))
+        for search in self.searches.values():
+            if search.rounds == 0 and search.next_time() is not None:
+                search.fail(NO_ANSWER)
+
+    async def _find_leaders(self, partitions: list[TopicPartition]) -> None:
+        if not partitions:
+            return
+        topics = {topic for topic, _ in partitions}
+        self._lookups += 1
+        leaders = await self._pool.find_leaders(topics, timeout=self._deadline.left(), refresh=self._lookups > 1)
+        for tp in partitions:
+            node = leaders.nodes.get(tp)
+            if node is not None:
+                self._leaders[tp] = node
+                continue
+            code = leaders.errors.get(tp, leaders.errors.get(tp[0], UNKNOWN_TOPIC_OR_PARTITION))
+            self._failed(tp, code)
+        if self._lookups > 1 and any(tp not in self._leaders for tp in partitions):
+            await asyncio.sleep(min(0.05 * 2**self._lookups, self._deadline.left()))
+
+    async def _ask(self, node: int, rows: dict[TopicPartition, int]) -> None:
+        """Send the requests of one round to one leader, and pass the results to the searches."""
+        try:
+            await self._skip_tiered(node, rows.keys() - self._checked)
+            rows = {tp: at for tp, at in rows.items() if self.searches[tp].next_time() is not None}
+            found = await self._list_offsets(node, rows) if rows else {}
+        except EXCHANGE_ERRORS as error:
+            lost = isinstance(error, (ConnectError, DisconnectedError)) and self._pool.leader_failed(node)
+            if lost and self._lookups < _LEADER_LOOKUPS:
+                for tp in rows:
+                    del self._leaders[tp]
+                return
+            self.faults[node] = fault_of(error, broker=node)
+            for tp in rows:
+                self.searches[tp].fail(NO_ANSWER)
+            return
+        for tp, at in rows.items():
+            result = found.get(tp)
+            if result is None:
+                self.searches[tp].fail(NO_ANSWER)
+            elif result.code:
+                self._failed(tp, result.code)
+            else:
+                self.searches[tp].answer(at, result.offset, result.timestamp)
+
+    async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
+        """End the searches in topics with tiered storage if the leader is older than Kafka 4.0.
+
+        If the configs of a topic are not known, tiered storage is recognized by a log start that is not on the disk of
+        the leader.
+        """
+        fresh = list(partitions)
+        self._checked.update(fresh)
+        if not fresh:
+            return
+        version = await self._pool.version(node, LIST_OFFSETS, timeout=self._deadline.left(), lane=self._lane)
+        if not _TIERED_FROM <= version < _FAST_TIERED_FROM:
+            return
+        known = {tp: rules for tp in fresh if (rules := self._rules.get(tp[0])) is not None and not rules.fault}
+        tiered = {tp for tp, rules in known.items() if rules.tiered}
+        if unknown := [tp for tp in fresh if tp not in known]:
+            found = await self._list_offsets(node, dict.fromkeys(unknown, EARLIEST_LOCAL))
+            tiered |= {tp for tp, one in found.items() if one.offset > self.searches[tp].log_start}
+        for tp in tiered:
+            self.searches[tp].fail(TIERED)
+
+    async def _list_offsets(self, node: int, rows: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset]:
+        return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
+
+    def _failed(self, tp: TopicPartition, code: int) -> None:
+        """Look up the leader again after an error code of a partition, or end its search."""
+        reaction = lookup(code).reaction
+        if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
+            self._leaders.pop(tp, None)
+        else:
+            self.searches[tp].fail(_reason_of(code))
+
+
+def _reason_of(code: int) -> str:
+    """Return why no record time is known, for an error code of a ListOffsets or Metadata response."""
+    if code in FORBIDDEN:
+        return FORBIDDEN_TOPIC
+    return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

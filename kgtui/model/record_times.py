@@ -1,0 +1,58 @@
+"""Data classes for the times at which records around a committed offset were written, and reasons why they are unknown.
+
+The times are the timestamps of the records: the time of the producer (`message.timestamp.type=CreateTime`) or of the
+broker (`LogAppendTime`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+FORBIDDEN_TOPIC = "you may not describe the topic; grant DESCRIBE on the topic to this user"
+OLD_FORMAT = "the message format of the topic is too old for timestamps"
+NO_TIMESTAMPS = "the records of the partition have no timestamps"
+COMPACTED = "the topic is compacted, so that unread records may be missing"
+TIERED = "the topic uses tiered storage, which brokers before Kafka 4.0 search too slowly"
+UNORDERED = "the timestamps in the partition decrease"
+NO_ANSWER = "the leader of the partition did not answer"
+
+PRECISION = 0.01
+"""Default width of a time range at which a search ends, as a fraction of the age of the record."""
+
+
+class TimeRange(NamedTuple):
+    """The earliest and the latest time at which a record may have been written, in seconds since the epoch.
+
+    The two times are equal if the time is known exactly.
+    """
+
+    earliest: float
+    latest: float
+
+
+class LogPosition(NamedTuple):
+    """A committed offset, with the log start offset and the log end offset of its partition."""
+
+    offset: int
+    log_start: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTime:
+    """When the records on both sides of a committed offset were written.
+
+    Attributes:
+        offset: the committed offset.
+        unread: time of the first unread record; None if it is not known.
+        consumed: time of the last consumed record; None if it is not known.
+        reason: why `unread` is not known; `` if it is known.
+        rounds: number of requests that the search for this partition took.
+    """
+
+    offset: int
+    unread: TimeRange | None = None
+    consumed: TimeRange | None = None
+    reason: str = ""
+    rounds: int = 0

@@ -1,0 +1,100 @@
+"""Record times: ListOffsets by timestamp on the simulator and on real brokers, and the search for exact ages."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from random import Random
+from statistics import median
+from typing import TYPE_CHECKING
+
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.client.pool import Pool
+from kgtui.model.record_times import LogPosition
+from kgtui.protocol.messages.offsets import LIST_OFFSETS
+from kgtui.simulator import ManualClock, Simulator
+from kgtui.simulator.topics import Topic
+from tests.unit.admin.test_record_search import RECORDS, SHAPES
+from tests.unit.simulator.raw_client import RawClient
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.brokers.cluster import Cluster
+
+SEARCHES = 40
+"""Number of committed offsets per partition whose ages are searched."""
+
+
+async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
+    """Return what ListOffsets finds in partition 0 for each timestamp: offset and timestamp of a record."""
+    found = []
+    async with RawClient(address) as wire:
+        for at in asked:
+            topics = [{"Name": topic, "Partitions": [{"PartitionIndex": 0, "Timestamp": at}]}]
+            answer = await wire.call(LIST_OFFSETS, 7, {"ReplicaId": -1, "Topics": topics})
+            row = answer["Topics"][0]["Partitions"][0]
+            assert row["ErrorCode"] == 0
+            found.append((row["Offset"], row["Timestamp"]))
+    return found
+
+
+def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first record at or after each timestamp, in a log with these record times from offset `start` on."""
+    indexes = [bisect_left(times, at) for at in asked]
+    return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
+
+
+def around(times: Sequence[int]) -> list[int]:
+    """Return timestamps before, at and after the record times."""
+    chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
+    return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
+
+
+async def test_broker_and_simulator_return_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
+    now = int(time.time() * 1000)
+    times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
+    broker.create_topic("timed", 1)
+    broker.produce_at("timed", times)
+    asked = around(times)
+    assert await first_records(broker.bootstrap, "timed", asked) == expected(times, 0, asked)
+    topic = Topic("timed", partitions=1, rate=0.5, kept=400)
+    async with Simulator(brokers=1, scenario="empty", clock=ManualClock()) as fake:
+        fake.state.add_topics([topic])
+        fake.advance(30)
+        start, end = topic.log_starts(30)[0], topic.log_ends(30)[0]
+        written = [fake.state.record_timestamp(topic, 0, offset) for offset in range(start, end)]
+        assert written == sorted(written)
+        assert abs(fake.state.timestamp(30) - written[-1]) < 5_000
+        asked = around(written)
+        assert await first_records(fake.bootstrap, "timed", asked) == expected(written, start, asked)
+
+
+async def test_ages_on_a_broker_are_exact_to_the_second(broker: Cluster) -> None:
+    """Three days with 50,000 records per partition: steady traffic, a daily rhythm, and bursts."""
+    shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
+    shift = int(time.time() * 1000) - 1_800_000_000_000
+    broker.create_topic("ages", len(shapes))
+    for partition, times in enumerate(shapes.values()):
+        broker.produce_at("ages", [at + shift for at in times], partition)
+    random = Random(1)
+    async with KafkaGroupAdmin(Pool([broker.bootstrap])) as admin:
+        rounds: dict[str, list[int]] = {name: [] for name in shapes}
+        ranges: list[float] = []
+        for _ in range(SEARCHES):
+            offsets = [random.randrange(1, RECORDS) for _ in shapes]
+            positions = {("ages", part): LogPosition(offset, 0, RECORDS) for part, offset in enumerate(offsets)}
+            rows = (await admin.record_times(positions, precision=0)).rows
+            for (name, times), offset, row in zip(shapes.items(), offsets, rows.values(), strict=True):
+                assert row.unread is not None, row
+                assert row.consumed is not None
+                for found, index in ((row.unread, offset), (row.consumed, offset - 1)):
+                    assert found.earliest <= (times[index] + shift) / 1000 <= found.latest
+                ranges += [row.unread.latest - row.unread.earliest] if name != "bursts" else []
+                rounds[name].append(row.rounds)
+    figures = [f"{name} {median(counts):g} (maximum {max(counts)})" for name, counts in rounds.items()]
+    print(f"Kafka {broker.version}, median rounds of requests: {', '.join(figures)}")  # noqa: T201 - a figure to publish
+    assert sum(width >= 1 for width in ranges) <= len(ranges) // 10
+    assert median(rounds["steady"]) <= 3
+    assert median(rounds["daily"]) <= 12
+    broker.delete_topic("ages")

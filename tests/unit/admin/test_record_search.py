@@ -1,0 +1,189 @@
+"""Property tests of the search for record times, on synthetic logs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate
+from math import sin, tau
+from random import Random
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtui.admin.record_search import ROUNDS, RecordSearch
+from kgtui.model.record_times import NO_TIMESTAMPS, UNORDERED, LogPosition, RecordTime
+
+NOW = 1_800_000_000_000
+DAY = 86_400_000
+RECORDS = 50_000
+
+
+class Log:
+    """A partition that answers like ListOffsets.
+
+    Args:
+        records: offset and timestamp (in milliseconds) of every record, in ascending order of offsets.
+        end: log end offset.
+    """
+
+    def __init__(self, records: list[tuple[int, int]], end: int | None = None) -> None:
+        self.records = records
+        self.times = [at for _, at in records]
+        self.end = records[-1][0] + 1 if end is None else end
+
+    def answer(self, asked: int) -> tuple[int, int]:
+        """Return the first record in the log with at least this timestamp, also if timestamps decrease."""
+        index = bisect_left(self.times, asked)
+        return self.records[index] if index < len(self.records) else (-1, -1)
+
+    def search(self, offset: int, *, precision: float = 0.0) -> RecordTime:
+        search = RecordSearch(LogPosition(offset, self.records[0][0], self.end), NOW, precision=precision)
+        while (asked := search.next_time()) is not None:
+            search.answer(asked, *self.answer(asked))
+        return search.result()
+
+
+def dense(times: list[int]) -> Log:
+    """Return a log with these timestamps and without missing offsets."""
+    return Log(list(enumerate(sorted(times), 1000)))
+
+
+def steady(random: Random) -> list[int]:
+    return [NOW - 3 * DAY + number * 3 * DAY // RECORDS + random.randrange(500) for number in range(RECORDS)]
+
+
+def daily(random: Random) -> list[int]:
+    weights = [1 + 0.95 * sin(minute / 1440 * tau) for minute in range(3 * 1440)]
+    minutes = random.choices(range(3 * 1440), weights, k=RECORDS)
+    return [NOW - 3 * DAY + minute * 60_000 + random.randrange(60_000) for minute in minutes]
+
+
+def bursts(random: Random) -> list[int]:
+    starts = [NOW - random.randrange(60_000, 3 * DAY) for _ in range(40)]
+    return [random.choice(starts) + random.randrange(60_000) for _ in range(RECORDS)]
+
+
+def hourly(random: Random) -> list[int]:
+    return [(NOW - random.randrange(3 * DAY)) // 3_600_000 * 3_600_000 for _ in range(RECORDS)]
+
+
+def stale(random: Random) -> list[int]:
+    return [at - 5 * DAY for at in steady(random)]
+
+
+SHAPES = {
+    "steady": (steady, 3),
+    "daily": (daily, 12),
+    "bursts": (bursts, 20),
+    "hourly": (hourly, 15),
+    "stale": (stale, 7),
+}
+"""Name → function that returns timestamps, and the highest acceptable median of the rounds of a search.
+
+The rounds include those for the last consumed record.
+"""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_search_finds_records_in_logs_of_every_shape(shape: str) -> None:
+    random = Random(shape)
+    make, limit = SHAPES[shape]
+    log = dense(make(random))
+    offsets = [random.randrange(1001, log.end) for _ in range(60)]
+    found = [log.search(offset) for offset in offsets]
+    print(f"{shape}: median {median(one.rounds for one in found):g} rounds, maximum {max(one.rounds for one in found)}")  # noqa: T201
+    assert median(one.rounds for one in found) <= limit
+    within = 0
+    for offset, one in zip(offsets, found, strict=True):
+        assert one.unread is not None
+        assert one.consumed is not None
+        assert one.rounds <= ROUNDS
+        for times, index in ((one.unread, offset - 1000), (one.consumed, offset - 1001)):
+            assert times.earliest <= log.times[index] / 1000 <= times.latest
+        within += one.unread.latest - one.unread.earliest < 1
+    assert within >= (30 if shape == "bursts" else 54)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_default_precision_takes_fewer_rounds_and_is_one_percent_of_the_age(shape: str) -> None:
+    random = Random(shape)
+    log = dense(SHAPES[shape][0](random))
+    for offset in [random.randrange(1001, log.end) for _ in range(30)]:
+        exact, rough = log.search(offset), log.search(offset, precision=0.01)
+        assert rough.unread is not None
+        width, age = rough.unread.latest - rough.unread.earliest, NOW / 1000 - rough.unread.latest
+        assert width <= max(1, 0.01 * age)
+        assert rough.rounds <= exact.rounds or rough.rounds < ROUNDS
+
+
+TIMES = st.lists(st.integers(1, 40), min_size=2, max_size=60).map(
+    lambda steps: [NOW - 50_000_000 + at for at in accumulate(step**4 - 1 for step in steps)]
+)
+"""Timestamps that do not decrease, with bursts, pauses and equal timestamps; some are later than the current time."""
+
+
+@given(times=TIMES, data=st.data())
+def test_result_of_any_log_without_gaps_contains_the_true_times(times: list[int], data: st.DataObject) -> None:
+    log = dense(times)
+    offset = data.draw(st.integers(1000, log.end - 1))
+    found = log.search(offset)
+    assert found.reason == ""
+    assert found.unread is not None
+    assert found.unread.earliest <= times[offset - 1000] / 1000 <= max(found.unread.latest, NOW / 1000)
+    if offset == 1000:
+        assert found.consumed is None
+    else:
+        assert found.consumed is not None
+        assert found.consumed.earliest <= times[offset - 1001] / 1000 <= max(found.consumed.latest, NOW / 1000)
+
+
+@given(times=TIMES, data=st.data())
+def test_result_of_a_log_with_gaps_lies_between_the_neighboring_records(times: list[int], data: st.DataObject) -> None:
+    """Compaction and aborted transactions leave offsets without a record."""
+    steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
+    log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))
+    offset = data.draw(st.integers(log.records[0][0], log.end - 1))
+    found = log.search(offset)
+    assert found.unread is not None
+    before = max(at for number, at in log.records if number <= offset)
+    after = min((at for number, at in log.records if number >= offset), default=log.times[-1])
+    assert found.unread.latest >= before / 1000
+    assert found.unread.earliest <= after / 1000
+
+
+@given(times=st.lists(st.integers(NOW - 10**9, NOW), min_size=2, max_size=80), data=st.data())
+def test_search_ends_within_its_rounds_if_timestamps_decrease(times: list[int], data: st.DataObject) -> None:
+    offset = data.draw(st.integers(0, len(times) - 1))
+    search = RecordSearch(LogPosition(offset, 0, len(times)), NOW)
+    while (asked := search.next_time()) is not None:
+        row = next(((number, at) for number, at in enumerate(times) if at >= asked), (-1, -1))
+        search.answer(asked, *row)
+    found = search.result()
+    assert found.rounds <= ROUNDS
+    assert found.reason == UNORDERED or found.unread is not None
+
+
+def test_decreasing_timestamps_are_reported() -> None:
+    search = RecordSearch(LogPosition(50, 0, 100), NOW)
+    for asked, offset, timestamp in ((0, 0, 1000), (2000, 60, 2000), (1500, 10, 5000)):
+        search.next_time()
+        search.answer(asked, offset, timestamp)
+    assert search.next_time() is None
+    assert search.result() == RecordTime(50, reason=UNORDERED, rounds=3)
+
+
+@pytest.mark.parametrize("answer", [(-1, -1), (0, -1)])
+def test_records_without_timestamps_are_reported(answer: tuple[int, int]) -> None:
+    search = RecordSearch(LogPosition(5, 0, 10), NOW)
+    search.answer(0, *answer)
+    assert search.next_time() is None
+    assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
+
+
+def test_first_unread_record_is_at_the_log_start_if_records_are_lost() -> None:
+    log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
+    found = log.search(10)
+    assert found.unread == ((NOW - 9000) / 1000,) * 2
+    assert (found.offset, found.consumed) == (10, None)

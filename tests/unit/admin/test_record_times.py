@@ -1,0 +1,179 @@
+"""Tests of reading record times: requests per leader, errors per partition, compacted topics and tiered storage."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kgtui.admin.kafka import KafkaGroupAdmin
+from kgtui.errors import ConnectError, DeadlineError
+from kgtui.model.cluster import TopicRules
+from kgtui.model.record_times import (
+    COMPACTED,
+    FORBIDDEN_TOPIC,
+    NO_ANSWER,
+    NO_TIMESTAMPS,
+    OLD_FORMAT,
+    TIERED,
+    LogPosition,
+    RecordTime,
+    TimeRange,
+)
+from tests.unit.admin.fake_pool import FakePool
+
+if TYPE_CHECKING:
+    from kgtui.model.offsets import TopicPartition
+    from tests.unit.admin.fake_pool import Sent
+
+NOW = int(time.time() * 1000)
+FIRST = NOW - 1_000_000
+END = 1000
+SEARCHED = LogPosition(400, 0, END)
+FOUND = TimeRange((FIRST + 400_000) / 1000, (FIRST + 400_000) / 1000)
+
+
+class Logs:
+    """Brokers whose partitions have one record per second, the last one now.
+
+    Attributes:
+        codes: `(topic, partition)` → error code of every response.
+        led_by: `(topic, partition)` → node id of its leader, if the metadata is out of date.
+        local_start: topic → log start on the disk of the leader.
+        empty: topics whose records have no timestamps.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[TopicPartition, int] = {}
+        self.led_by: dict[TopicPartition, int] = {}
+        self.local_start: dict[str, int] = {}
+        self.empty: set[str] = set()
+        self.pool = FakePool(answers={"ListOffsets": self.answer})
+
+    def answer(self, sent: Sent) -> Any:
+        return {"Topics": [
+            {"Name": topic["Name"], "Partitions": [
+                self._row(sent.node, topic["Name"], row["PartitionIndex"], row["Timestamp"])
+                for row in topic["Partitions"]
+            ]}
+            for topic in sent.fields["Topics"]
+        ]}  # fmt: skip
+
+    def _row(self, node: int, topic: str, part: int, asked: int) -> dict[str, Any]:
+        code = self.codes.get((topic, part), 0)
+        if self.led_by.get((topic, part), node) != node:
+            code = 6
+        offset = max(-((FIRST - asked) // 1000), 0)
+        row = (-1, -1) if code or offset >= END or topic in self.empty else (offset, FIRST + offset * 1000)
+        if asked == -4:
+            row = (self.local_start.get(topic, 0), -1)
+        return {"PartitionIndex": part, "ErrorCode": code, "Timestamp": row[1], "Offset": row[0], "LeaderEpoch": 0}
+
+    async def read(
+        self, *partitions: TopicPartition, rules: dict[str, TopicRules] | None = None, timeout: float = 5.0
+    ) -> Any:
+        positions = dict.fromkeys(partitions, SEARCHED)
+        admin = KafkaGroupAdmin(self.pool)
+        return await admin.record_times(positions, rules, precision=0, timeout=timeout)
+
+
+async def test_all_partitions_are_searched_with_one_request_per_leader_and_round() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
+    answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))
+    rounds = {row.rounds for row in answer.rows.values()}
+    assert [row.unread for row in answer.rows.values()] == [FOUND] * 4
+    consumed = answer.rows["a", 0].consumed
+    assert consumed.earliest <= FOUND.earliest - 1 <= consumed.latest
+    assert len(rounds) == 1
+    assert logs.pool.per_node("ListOffsets") == dict.fromkeys((1, 2), *rounds)
+    assert {sent.fields["IsolationLevel"] for sent in logs.pool.sent} == {0}
+    assert answer.faults == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(29, FORBIDDEN_TOPIC), (43, OLD_FORMAT), (3, "This server does not host this topic-partition.")],
+)
+async def test_error_codes_of_a_partition_become_reasons(code: int, reason: str) -> None:
+    logs = Logs()
+    logs.codes = {("a", 0): code}
+    answer = await logs.read(("a", 0), ("a", 1))
+    assert answer.rows["a", 0] == RecordTime(400, reason=reason)
+    assert answer.rows["a", 1].unread == FOUND
+
+
+async def test_a_topic_that_metadata_forbids_has_the_permission_as_reason() -> None:
+    logs = Logs()
+    logs.pool.leaders = {"secret": -29}
+    assert (await logs.read(("secret", 0))).rows == {("secret", 0): RecordTime(400, reason=FORBIDDEN_TOPIC)}
+
+
+async def test_records_without_timestamps_are_reported_after_one_request() -> None:
+    logs = Logs()
+    logs.empty = {"a"}
+    assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
+
+
+async def test_compacted_topics_are_not_searched() -> None:
+    logs = Logs()
+    answer = await logs.read(("a", 0), rules={"a": TopicRules(compacted=True)})
+    assert answer.rows == {("a", 0): RecordTime(400, reason=COMPACTED)}
+    assert logs.pool.sent == []
+
+
+@pytest.mark.parametrize("version", [8, 9])
+@pytest.mark.parametrize("readable", [True, False])
+async def test_topics_with_tiered_storage_are_not_searched_before_kafka_4(version: int, readable: bool) -> None:
+    """If the configs of the topic are not readable, the log start on the disk of the leader shows tiered storage."""
+    logs = Logs()
+    logs.pool.versions = {"ListOffsets": version}
+    logs.local_start = {"remote": 300}
+    rules = {"remote": TopicRules(tiered=True), "local": TopicRules()} if readable else {}
+    rules |= {} if readable else {"remote": TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")}
+    answer = await logs.read(("remote", 0), ("local", 0), rules=rules)
+    assert answer.rows["remote", 0] == RecordTime(400, reason=TIERED)
+    assert answer.rows["local", 0].unread == FOUND
+    asked = [row["Timestamp"] for sent in logs.pool.sent for topic in sent.fields["Topics"]
+             for row in topic["Partitions"] if topic["Name"] == "remote"]  # fmt: skip
+    assert asked == ([] if readable else [-4])
+
+
+@pytest.mark.parametrize("version", [7, 10])
+async def test_tiered_storage_is_searched_from_kafka_4(version: int) -> None:
+    logs = Logs()
+    logs.pool.versions = {"ListOffsets": version}
+    answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})
+    assert answer.rows["remote", 0].unread == FOUND
+
+
+async def test_search_continues_at_the_new_leader_after_a_partition_moved() -> None:
+    logs = Logs()
+    logs.led_by = {("a", 0): 2}
+    honest = logs.answer
+
+    def answer(sent: Sent) -> Any:
+        answered = honest(sent)
+        logs.pool.leaders["a", 0] = 2
+        return answered
+
+    logs.pool.answers["ListOffsets"] = answer
+    assert (await logs.read(("a", 0))).rows["a", 0].unread == FOUND
+    assert logs.pool.leaders_looked_up == [(["a"], False), (["a"], True)]
+
+
+async def test_a_leader_that_does_not_answer_delays_no_other_partition() -> None:
+    logs = Logs()
+    logs.pool.leaders = {("a", 1): 2, ("a", 2): 3}
+    honest = logs.answer
+    errors = {2: DeadlineError("late", broker=2), 3: ConnectError("refused", broker=3)}
+    logs.pool.answers["ListOffsets"] = lambda sent: errors.get(sent.node) or honest(sent)
+    answer = await logs.read(("a", 0), ("a", 1), ("a", 2))
+    assert answer.rows["a", 0].unread == FOUND
+    assert {answer.rows["a", part] for part in (1, 2)} == {RecordTime(400, reason=NO_ANSWER)}
+    assert sorted(fault.broker for fault in answer.faults) == [2, 3]
+
+
+async def test_without_time_the_result_says_that_no_leader_answered() -> None:
+    assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}
