@@ -51,6 +51,7 @@ class ScriptedAdmin:
         times: (topic, partition) → what `record_times` returns for it, if its offset is the requested one.
         topic_retention: the retention times that the method `retention` returns.
         user_access: the permissions that the method `access` returns.
+        hidden: group id → `Answer.hidden` of the group in answers with offsets.
         broken: node id of a broker, or group id → the `Fault` in every result about this broker or group. If the value
             is a `ClientError`, the `Fault` is NO_ANSWER, and polls of the listing feed raise the error.
         delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
@@ -67,6 +68,7 @@ class ScriptedAdmin:
     times: dict[TopicPartition, RecordTime] = field(default_factory=dict)
     topic_retention: Retention = field(default_factory=Retention)
     user_access: Access = FULL_ACCESS
+    hidden: dict[str, tuple[str, ...]] = field(default_factory=dict)
     brokers: dict[int, Broker] = field(default_factory=brokers)
     broken: dict[int | str, Fault | ClientError] = field(default_factory=dict)
     delete_outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -171,13 +173,15 @@ class ScriptedAdmin:
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         asked = list(groups)
-        return await self._select("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
+        answer = await self._select("committed_offsets", asked, dict.fromkeys(asked, ()) | self.commits)
+        return replace(answer, hidden={group: topics for group, topics in self.hidden.items() if group in answer.rows})
 
     async def share_offsets(
         self, groups: Iterable[str], *, timeout: float = 30.0
     ) -> Answer[Mapping[str, tuple[ShareOffset, ...]]]:
         asked = list(groups)
-        return await self._select("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
+        answer = await self._select("share_offsets", asked, dict.fromkeys(asked, ()) | self.shares)
+        return replace(answer, hidden={group: topics for group, topics in self.hidden.items() if group in answer.rows})
 
     async def partition_bounds(
         self, partitions: Iterable[TopicPartition], *, starts: bool = True, timeout: float = 30.0
@@ -211,7 +215,7 @@ class ScriptedAdmin:
         rules = {topic: row for topic, row in self.topic_retention.rules.items() if topic in asked}
         return Answer(Retention(known, self.topic_retention.offsets, rules))
 
-    async def access(self, *, timeout: float = 30.0) -> Access:
+    async def access(self, *, max_age: float = 0.0, timeout: float = 30.0) -> Access:
         await self._record_call("access")
         return self.user_access
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kgtui.admin.deadline import Deadline
+    from kgtui.admin.refusals import Refusals
     from kgtui.client.pool import Pool, Reply
 
 _LAST_WITH_OPERATIONS = 10
@@ -26,6 +29,32 @@ KIP-430 added these operations to the response, and KIP-700 removed them again.
 
 _FIRST_WITH_OPERATIONS = 8
 """First version of the Metadata RPC that reports the authorized operations on the cluster."""
+
+
+class AccessReader:
+    """Reads the permissions of the user, and returns them again while they are young and seem to be unchanged.
+
+    Args:
+        pool: connections to the cluster.
+        refusals: what brokers refuse. After a change, the permissions are read again.
+    """
+
+    def __init__(self, pool: Pool, refusals: Refusals) -> None:
+        self._pool, self._refusals = pool, refusals
+        self._last: Access | None = None
+        self._read_at = 0.0
+        self._changes = 0
+        self._reading = asyncio.Lock()
+
+    async def read(self, max_age: float, deadline: Deadline) -> Access:
+        """Return the permissions; see `GroupAdmin.access`."""
+        async with self._reading:
+            changes = self._refusals.changes
+            fresh = changes == self._changes and time.monotonic() - self._read_at <= max_age
+            if self._last is None or not fresh:
+                self._last = await read_access(self._pool, deadline)
+                self._read_at, self._changes = time.monotonic(), changes
+            return self._last
 
 
 async def read_access(pool: Pool, deadline: Deadline) -> Access:

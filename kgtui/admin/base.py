@@ -180,10 +180,12 @@ class GroupAdmin(Protocol):
         """
         ...
 
-    async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
+    async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the user that decide which data brokers leave out of their responses (KIP-430).
 
-        They are read once, with one small request, and then cached.
+        Args:
+            max_age: the result of an earlier call is returned if it is not older than this, in seconds. It is not used
+                if a broker has begun or stopped to refuse requests since then.
 
         Raises:
             UnreachableError: no broker answered.

@@ -34,6 +34,7 @@ class GroupsRead:
     Attributes:
         committed, share: group id → its committed offsets, or its share-partition start offsets.
         bounds: the log bounds of the partitions of all groups together.
+        hidden: group id → topics in which offsets of the group are hidden; see `Answer.hidden`.
         faults: `(step, fault)` in the order in which the steps ended; `fault.group` is None where a fault concerns a
             broker or the whole cluster.
     """
@@ -43,6 +44,7 @@ class GroupsRead:
     share: dict[str, tuple[ShareOffset, ...]] = field(default_factory=dict)
     configs: dict[str, tuple[GroupConfig, ...]] = field(default_factory=dict)
     bounds: dict[TopicPartition, PartitionBounds] = field(default_factory=dict)
+    hidden: dict[str, tuple[str, ...]] = field(default_factory=dict)
     faults: list[tuple[str, Fault]] = field(default_factory=list)
     _owned_of: dict[str, Collection[TopicPartition]] = field(default_factory=dict)
     _without_offsets_of: dict[str, Collection[str]] = field(default_factory=dict)
@@ -77,7 +79,8 @@ class GroupsRead:
         """
         share = self.share.get(group)
         if share is not None:
-            return GroupOffsets((), share, self._bounds((row.topic, row.partition) for row in share))
+            bounds = self._bounds((row.topic, row.partition) for row in share)
+            return GroupOffsets((), share, bounds, self.hidden_topics(group), group in self.hidden)
         committed = self.committed.get(group)
         if committed is None:
             return None
@@ -86,7 +89,7 @@ class GroupsRead:
             found = self.bounds.get(tp)
             if found is not None and (not found.error or found.error in FORBIDDEN):
                 bounds[tp] = found
-        return GroupOffsets(committed, (), bounds, self.hidden_topics(group))
+        return GroupOffsets(committed, (), bounds, self.hidden_topics(group), group in self.hidden)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
         """Return the offsets of every group whose offsets were read, by group id; see `offsets_of`."""
@@ -96,19 +99,20 @@ class GroupsRead:
     def lag_of(self, group: str) -> LagTotal:
         """Sum the lag of all partitions of a group. This requires that log ends were read (any `Logs` but `NONE`)."""
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
-        return replace(sums, hidden=True) if self.hidden_topics(group) else sums
+        return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the topics that the group's members read but the user may not describe, sorted.
+        """Return the topics whose offsets are hidden from the user, as far as their names are known, sorted.
 
-        Brokers leave out the offsets in these topics. The topics are only found if the group was described and log
-        ends were read.
+        These are the topics in `hidden`, and the topics that the group's members read but the user may not describe.
+        The latter are only found if the group was described and log ends were read.
         """
-        topics = self._without_offsets(group)
+        known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
-            return ()
+            return known
         found = ((topic, self.bounds.get((topic, 0))) for topic in topics)
-        return tuple(sorted(topic for topic, bounds in found if bounds is not None and bounds.error in FORBIDDEN))
+        refused = {topic for topic, bounds in found if bounds is not None and bounds.error in FORBIDDEN}
+        return tuple(sorted(refused.union(known)))
 
     def topics_of(self, group: str) -> Iterable[str] | None:
         """Return the topics in which a group has offsets, or None if its offsets were not read.
@@ -161,9 +165,10 @@ class GroupsRead:
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
         """Add the rows of an answer to `rows`, which is one of the mappings of this object.
 
-        The faults of the answer are added to `faults`, each with the name of the step.
+        The faults of the answer are added to `faults`, each with the name of the step, and its `hidden` to `hidden`.
         """
         rows.update(answer.rows)
+        self.hidden.update(answer.hidden)
         self.faults += [(step, fault) for fault in answer.faults]
 
     def merge(self, other: GroupsRead) -> None:
@@ -173,4 +178,5 @@ class GroupsRead:
         self.share.update(other.share)
         self.configs.update(other.configs)
         self.bounds.update(other.bounds)
+        self.hidden.update(other.hidden)
         self.faults += other.faults

@@ -47,10 +47,14 @@ class Logs(Enum):
     """Log starts and log ends of the same partitions as `ENDS`; takes twice as many requests."""
 
 
-async def access_of(admin: GroupAdmin, *, timeout: float) -> Access:
-    """Return the permissions of the user. If they cannot be read, return an `Access` without any permission."""
+async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
+    """Return the permissions of the user. If they cannot be read, return an `Access` without any permission.
+
+    Args:
+        max_age: see `GroupAdmin.access`.
+    """
     try:
-        return await admin.access(timeout=timeout)
+        return await admin.access(max_age=max_age, timeout=timeout)
     except KgtuiError:
         return Access()
 

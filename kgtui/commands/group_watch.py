@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kgtui.admin.deadline import Deadline
-from kgtui.admin.reading import read_in_full
+from kgtui.admin.reading import access_of, read_in_full
 from kgtui.errors import KgtuiError
 from kgtui.model.access import hidden_fault, hidden_topics_fault
 from kgtui.model.answer import fault_of
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import DEAD
 from kgtui.model.health import ReadHistory
-from kgtui.monitor.policy import CHECK_GAPS
+from kgtui.monitor.policy import ACCESS_MAX_AGE, CHECK_GAPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,6 +84,7 @@ class _Watch:
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
         self._offsets_read: set[str] = set()  # groups whose last read of offsets succeeded, with or without offsets
+        self._incomplete: set[str] = set()  # groups whose last read of offsets may lack topics
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, *, hides_topics: bool) -> None:
@@ -93,10 +94,11 @@ class _Watch:
         brokers listed no offsets of the group.
 
         Args:
-            hides_topics: whether the user may describe only some topics, so that every group may have hidden offsets.
+            hides_topics: whether the user may now describe only some topics, so that every group may have hidden
+                offsets. Otherwise, only offsets that were read with fewer permissions may be incomplete.
         """
         unread = set(self.group_faults)
-        self.hidden = (set(self._hidden_topics) | (self._offsets_read if hides_topics else set())) - unread
+        self.hidden = (self._offsets_read if hides_topics else self._incomplete) - unread
         for group in self.hidden:
             topics = self._hidden_topics.get(group)
             if topics:
@@ -127,6 +129,7 @@ class _Watch:
         self.group_faults.pop(group, None)
         self.without_offsets.discard(group)
         self._offsets_read.discard(group)
+        self._incomplete.discard(group)
         self._hidden_topics.pop(group, None)
         gone = fault is not None and fault.code == GROUP_ID_NOT_FOUND
         if gone or (description is not None and description.state == DEAD):
@@ -140,6 +143,8 @@ class _Watch:
         self._offsets_read.add(group)
         if not offsets.partitions:
             self.without_offsets.add(group)
+        if offsets.hidden:
+            self._incomplete.add(group)
         if offsets.hidden_topics:
             self._hidden_topics[group] = offsets.hidden_topics
 
@@ -209,7 +214,11 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            read = await read_in_full(self._admin, Deadline(self._schedule.timeout), groups)
+            # The permissions are read at the same time, because they may change during the watch.
+            read, _ = await asyncio.gather(
+                read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
+                access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),
+            )
         except KgtuiError as error:
             fault = fault_of(error, broker=node)
             self._faults_by_broker[node] = (fault,)

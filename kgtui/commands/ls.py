@@ -78,8 +78,12 @@ async def _run(args: argparse.Namespace, query: Query | None) -> int:
 
 
 async def _select(args: argparse.Namespace, query: Query | None, admin: GroupAdmin, timeout: float) -> Selection:
-    members = args.members or args.format == "wide"
-    return await select_groups(admin, query, groups=args.group, members=members, lag=args.lag, timeout=timeout)
+    members, max_age = args.members or args.format == "wide", 0.0
+    if args.watch is not None:
+        from kgtui.monitor.policy import ACCESS_MAX_AGE as max_age
+    return await select_groups(
+        admin, query, groups=args.group, members=members, lag=args.lag, access_max_age=max_age, timeout=timeout
+    )
 
 
 def _print(

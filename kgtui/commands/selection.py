@@ -159,6 +159,7 @@ async def select_groups(
     groups: Collection[str] = (),
     members: bool = False,
     lag: bool = False,
+    access_max_age: float = 0.0,
     timeout: float,
 ) -> Selection:
     """List all groups, read what the filter and the caller need, and select groups by the filter.
@@ -169,6 +170,8 @@ async def select_groups(
         groups: if not empty, only groups with these ids are selected and read.
         members: whether to read the members of the selected groups.
         lag: whether to read the offsets and log end offsets of the selected groups.
+        access_max_age: permissions of the user that were read earlier are used if they are not older than this, in
+            seconds.
         timeout: time for everything, in seconds. Each step may take an equal part of the time that is left, so that a
             broker that does not answer the first request leaves time for the other steps.
 
@@ -177,7 +180,7 @@ async def select_groups(
     """
     if query is None and not members and not lag:
         # Without a filter, return early. This is the most frequent case, and it does not need the slow imports below.
-        snapshot, faults = await _list_with_access(admin, wanted=False, timeout=timeout)
+        snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
     from kgtui.admin.deadline import Deadline
@@ -187,7 +190,7 @@ async def select_groups(
     query, show_lag = query or Query(), lag
     members, lag = members or Need.DESCRIPTION in query.needs, lag or Need.OFFSETS in query.needs
     deadline = Deadline(timeout, steps=1 + members + 2 * lag)
-    snapshot, faults = await _list_with_access(admin, wanted=lag, timeout=deadline.step())
+    snapshot, faults = await _list_with_access(admin, wanted=lag, max_age=access_max_age, timeout=deadline.step())
     listed = snapshot.groups
     if groups:
         named = {group: listed[group] for group in sorted(groups) if group in listed}
@@ -207,7 +210,9 @@ async def select_groups(
     )  # fmt: skip
 
 
-async def _list_with_access(admin: GroupAdmin, *, wanted: bool, timeout: float) -> tuple[Snapshot, tuple[Fault, ...]]:
+async def _list_with_access(
+    admin: GroupAdmin, *, wanted: bool, max_age: float, timeout: float
+) -> tuple[Snapshot, tuple[Fault, ...]]:
     """List all groups, and read the permissions of the user if `wanted` is true or if no group is listed.
 
     Returns a snapshot with the groups and permissions, and the faults of brokers that did not answer.
@@ -215,18 +220,21 @@ async def _list_with_access(admin: GroupAdmin, *, wanted: bool, timeout: float) 
     Args:
         wanted: whether the caller needs the permissions, which decide whether a lag is a lower bound. They are then
             read at the same time as the groups, so that both together take no longer than one of them.
+        max_age: see `GroupAdmin.access`.
     """
     if wanted:
         from kgtui.admin.reading import access_of
 
-        listed, access = await asyncio.gather(list_groups(admin, timeout=timeout), access_of(admin, timeout=timeout))
+        listed, access = await asyncio.gather(
+            list_groups(admin, timeout=timeout), access_of(admin, max_age=max_age, timeout=timeout)
+        )
         return replace(listed[0], access=access), listed[1]
     snapshot, faults = await list_groups(admin, timeout=timeout)
     if snapshot.groups:
         return snapshot, faults
     from kgtui.admin.reading import access_of
 
-    return replace(snapshot, access=await access_of(admin, timeout=timeout)), faults
+    return replace(snapshot, access=await access_of(admin, max_age=max_age, timeout=timeout)), faults
 
 
 async def _enrich(
@@ -265,8 +273,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
     now, summaries, topics, faults = time.time(), dict(snapshot.summaries), Topics(), read.group_faults()
     for group in ids:
         total = read.lag_of(group)
-        if total.hidden:
-            faults.setdefault(group, hidden_topics_fault(group, read.hidden_topics(group)))
+        if topics_hidden := read.hidden_topics(group):
+            faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
             # The group has no offsets, or its offsets were not requested. Its topics are then only those to which its

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kgtui.errors import KgtuiError
 from kgtui.lake.folder import write_json
 from kgtui.model.access import FULL_ACCESS, Access
+from kgtui.monitor.policy import ACCESS_MAX_AGE
 
 if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
@@ -43,18 +44,18 @@ class AccessRecorder:
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
         self._admin = admin
         self._folder = folder
-        self._stored = False
+        self._stored: Access | None = None
 
     async def record(self, *, timeout: float) -> None:
-        """Store the permissions, if this has not been done. Errors are only logged, and the next call tries again."""
-        if self._stored:
-            return
+        """Store the permissions if they have changed. Errors are only logged, and the next call tries again."""
         try:
-            access = await self._admin.access(timeout=timeout)
+            access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)
+            if access == self._stored:
+                return
             operations = None if access.cluster_operations is None else sorted(access.cluster_operations)
             content = {_OPERATIONS: operations, _ANY_TOPIC: access.any_topic}
             await asyncio.to_thread(write_json, self._folder.path / _FILE, content)
         except (KgtuiError, OSError):
             _log.exception("cannot read the permissions of the recorder's user, or cannot store them in the lake")
         else:
-            self._stored = True
+            self._stored = access

@@ -194,7 +194,7 @@ class ReplayAdmin:
         found = {topic: stored.topics[topic] for topic in topics if topic in stored.topics}
         return Answer(Retention(found, stored.offsets))
 
-    async def access(self, *, timeout: float = DEFAULT_TIMEOUT) -> Access:
+    async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the recorder, which decided what the brokers left out of the recorded responses."""
         return await asyncio.to_thread(load_access, LakeFolder.of(self.recording.path))
 

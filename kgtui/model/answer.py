@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kgtui.errors import KgtuiError
 
@@ -94,11 +94,14 @@ class Answer(Generic[RowsT]):
         rows: the data that could be read. The function that returns the answer documents the type of the rows.
         faults: one fault per broker or group that failed.
         coverage: how many brokers and groups the rows cover.
+        hidden: group id → topics that the user may not describe and in which the group has, or may have, offsets that
+            the rows lack. The topics are empty if their names are not known. Only answers with offsets have it.
     """
 
     rows: RowsT
     faults: tuple[Fault, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
+    hidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,23 +79,29 @@ def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out some or all offsets of a group, because of missing permissions.
 
-    This is the case if the user may describe only some topics, or if a member reads a topic that the user may not
-    describe. For a user who may describe every topic except denied ones, it is not known whether topics without members
-    are hidden; they are assumed to be visible.
+    This is the case if the user may describe only some topics, or could describe only some topics when the offsets were
+    read, or if a member reads a topic that the user may not describe. For a user who may describe every topic except
+    denied ones, it is not known whether topics without members are hidden; they are assumed to be visible.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
         return listing is not None and listing.has_offsets
-    offsets = snapshot.offsets.get(group)
-    if offsets is not None and offsets.value.hidden_topics:
+    if _read_incompletely(snapshot, group):
         return True
     summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
     if summary is not None:
-        if summary.hidden:
-            return True
         fault = fault or summary.fault
     # The broker withholds the members of a group if the user may not describe a topic of a member.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
+
+
+def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
+    """Return whether the newest offsets of a group were read when brokers hid topics of the group, or may have."""
+    reading = current_offsets(snapshot, group)
+    if reading is not None:
+        return reading.value.hidden
+    summary = snapshot.summaries.get(group)
+    return summary is not None and summary.hidden
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
@@ -121,13 +127,14 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
     """Return the fault of a group whose offsets are hidden from the user; None if there is no sign of that.
 
-    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible although the
-    user may describe only some topics.
+    There are two signs: a member reads a topic that the user may not describe, or no offsets are visible although
+    brokers may have left out topics.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
         return hidden_topics_fault(group, reading.value.hidden_topics)
-    return hidden_fault(group) if snapshot.hides_topics and has_no_offsets(snapshot, group) else None
+    incomplete = snapshot.hides_topics or _read_incompletely(snapshot, group)
+    return hidden_fault(group) if incomplete and has_no_offsets(snapshot, group) else None
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:

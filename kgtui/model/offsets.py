@@ -76,12 +76,19 @@ class GroupOffsets:
             read.
         hidden_topics: topics that members subscribe to or own and that the user may not describe, sorted. Brokers leave
             out the offsets in these topics.
+        may_lack_topics: whether brokers may have left out topics whose names are not known.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
     share: tuple[ShareOffset, ...] = ()
     bounds: Mapping[TopicPartition, PartitionBounds] | None = None
     hidden_topics: tuple[str, ...] = ()
+    may_lack_topics: bool = False
+
+    @property
+    def hidden(self) -> bool:
+        """Whether brokers have left out offsets, or may have, because the user may not describe their topics."""
+        return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
@@ -270,4 +277,4 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     # `bounds` also contains partitions that a member owns although they have no committed offset. They are counted too.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
-    return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), bool(offsets.hidden_topics))
+    return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)

@@ -34,7 +34,8 @@ class Summary:
         lag_at: time of the read that `lag`, `lag_unknown` and `partitions` are from, in seconds since the epoch. It is
             earlier than `at` if the newest read of the offsets failed, and None if no read has succeeded.
         fault: why a part could not be read; None if everything was read.
-        hidden: whether members read topics that the user may not describe, so that `lag` is a lower bound.
+        hidden: whether brokers may have left out topics when the lag was read, because the user may not describe them.
+            `lag` is then a lower bound.
         screened: whether the background sweep has read the group at least twice and compared the reads.
     """
 

@@ -10,7 +10,7 @@ command that needs only the polling policy does not load the monitor.
 | `poll_timer` | the timer that all polling loops share: interval, pausing and refreshing |
 | `list_tier` | tier 0: the list of every broker |
 | `detail_tiers` | tier 1: the selected and visible groups in full; tier 2: the background sweep over all groups |
-| `access_tier` | the permissions of the user, read once |
+| `access_tier` | the permissions of the user, read repeatedly |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `event_tracker` | finds events, such as members that joined, by comparing each read with the previous one |

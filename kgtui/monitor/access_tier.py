@@ -1,10 +1,11 @@
-"""Reads once which groups and topics the user may see, after the first list of groups has been drawn."""
+"""Reads repeatedly which groups and topics the user may see, after the first list of groups has been drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kgtui.errors import KgtuiError
+from kgtui.monitor.policy import ACCESS_MAX_AGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 
 
 class AccessTier:
-    """Reads the permissions of the user once, and puts them into the store.
+    """Reads the permissions of the user repeatedly, and puts them into the store.
 
-    The permissions decide whether groups may have offsets that brokers leave out.
+    The permissions decide whether groups may have offsets that brokers leave out. They are read again when they are
+    `ACCESS_MAX_AGE` old, when a broker begins or stops to refuse requests, and when the user refreshes the screen.
 
     Args:
-        changed: called after the permissions have been stored.
+        changed: called after new permissions have been stored.
     """
 
     def __init__(
@@ -36,12 +38,16 @@ class AccessTier:
         self._timer, self._changed = timer, changed
 
     async def run(self) -> None:
-        """Read the permissions. A failed read is repeated at the next poll."""
+        """Read the permissions until cancelled. A failed read is repeated at the next poll."""
+        refreshed = False
         while True:
+            max_age = 0.0 if refreshed else ACCESS_MAX_AGE
             try:
-                self._store.set_access(await self._admin.access(timeout=self._timeout))
+                access = await self._admin.access(max_age=max_age, timeout=self._timeout)
             except KgtuiError:
-                await self._timer.pause_for(self._timer.interval)
+                pass
             else:
-                self._changed()
-                return
+                if access != self._store.access:
+                    self._store.set_access(access)
+                    self._changed()
+            refreshed = await self._timer.pause_for(self._timer.interval)

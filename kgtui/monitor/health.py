@@ -267,7 +267,7 @@ class HealthTier:
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         health = await slices.run(health_steps(history, self._retention.known))
         offsets = self._store.offsets.get(group)
-        if offsets is not None and (self._store.hides_topics or offsets.value.hidden_topics):
+        if offsets is not None and (self._store.hides_topics or offsets.value.hidden):
             health = with_hidden_offsets(health, none_visible=not offsets.value.partitions)
         spent = slices.spent
         cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)

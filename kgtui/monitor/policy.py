@@ -77,6 +77,14 @@ RETENTION_PAUSE = 2.0
 """Pause before retention times are read, in seconds, so that topics that come into view together share one request."""
 
 
+ACCESS_MAX_AGE = 30.0
+"""Time after which the permissions of the user are read again, in seconds.
+
+They are read earlier if the user presses the key for a refresh, or if a broker begins or stops to refuse requests. The
+recorder, `kgtui check` and `kgtui ls --watch` use the same time.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
     """Settings of a monitor.

@@ -58,8 +58,8 @@ class PollTimer:
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
 
-    async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> None:
-        """Wait until `seconds` have passed, `refresh` is called, or `wake` is set.
+    async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
+        """Wait until `seconds` have passed, `refresh` is called, or `wake` is set. Return whether `refresh` was called.
 
         If polling is paused when the time has passed, the wait continues until polling is resumed.
         """
@@ -71,6 +71,7 @@ class PollTimer:
             if not done and self.paused:
                 waits.append(asyncio.ensure_future(self._running.wait()))
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            return waits[0].done()
         finally:
             for wait in waits:
                 wait.cancel()

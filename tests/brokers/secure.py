@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.brokers import kio_client
@@ -33,6 +41,7 @@ PASSWORDS = {
     "team": "team-S3cret!",
     "groupsonly": "groupsonly-S3cret!",
     "denied": "denied-S3cret!",
+    "changing": "changing-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
 """The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
@@ -70,6 +79,7 @@ class Secure:
     `team`          READ, DESCRIBE and DELETE on groups `team-a-*`, DESCRIBE on topics `team-a-*`
     `groupsonly`    DESCRIBE on all groups, no permissions on topics
     `denied`        DESCRIBE on the cluster, all groups and all topics, but denied on topic `team-b-events`
+    `changing`      DESCRIBE on the cluster and all groups; tests add permissions on topics and remove them again
     `nobody`        no permissions
     `CN=tls-client` the principal of the client certificate on the TLS listener: DESCRIBE on all groups
     ==============  ===================================================================================
@@ -166,6 +176,22 @@ class Secure:
         wrong = "" if password is None else "-wrong"
         return write_properties(self._folder / f"{principal}-{mechanism}-{tls}{wrong}.properties", properties)
 
+    @contextmanager
+    def granted(self, principal: str, permission: Permission) -> Iterator[None]:
+        """Give a principal a permission on entry, and take it back on exit."""
+        binding = _binding(principal, permission)
+        for created in self.cluster.admin.create_acls([binding]).values():
+            created.result(30)
+        try:
+            yield
+        finally:
+            one = AclBindingFilter(
+                binding.restype, binding.name, binding.resource_pattern_type, binding.principal, binding.host,
+                binding.operation, binding.permission_type,
+            )  # fmt: skip
+            for removed in self.cluster.admin.delete_acls([one]).values():
+                assert len(removed.result(30)) == 1
+
     def create_token(self, principal: str) -> tuple[str, str]:
         """Create a delegation token for a principal with Kafka's own tool, and return its id and its HMAC."""
         config = str(self.command_config(principal))
@@ -248,6 +274,8 @@ def _bindings() -> Iterator[AclBinding]:
         yield _allowed(principal, ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
         yield _allowed(principal, ResourceType.GROUP, everything, describe)
         yield _allowed(principal, ResourceType.TOPIC, everything, describe)
+    yield _allowed("changing", ResourceType.BROKER, ("kafka-cluster", ResourcePatternType.LITERAL), describe)
+    yield _allowed("changing", ResourceType.GROUP, everything, describe)
     denied = ("team-b-events", ResourcePatternType.LITERAL)
     yield _acl("denied", ResourceType.TOPIC, denied, describe, AclPermissionType.DENY)
     for operation in (AclOperation.READ, describe, AclOperation.DELETE):

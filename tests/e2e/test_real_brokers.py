@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.brokers.kgtui_permissions import SEE_ANY_TOPIC
 from tests.e2e.terminal import Terminal
 from tests.e2e.ui import Ui
 
@@ -101,6 +102,24 @@ def test_overview_names_the_missing_permission_on_a_topic_of_the_group(
     terminal.keys("n", "1")
     screen = terminal.wait_for("TOPIC_AUTHORIZATION_FAILED", BROKER_TIMEOUT)
     assert "DESCRIBE" in screen
+    terminal.keys("q")
+    assert terminal.status() == 0
+
+
+def test_refresh_shows_permissions_that_changed_while_the_program_runs(
+    secure_broker: Secure, terminal: Terminal
+) -> None:
+    """The user may describe all groups, and for some time also all topics."""
+    login = str(secure_broker.command_config("changing"))
+    ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
+    ui.start()
+    ui.filter("team-a-and-b", shown=1)
+    terminal.wait_for(lambda screen: "not all topics" in screen and re.search(r"team-a-and-b +0 +\? ", screen))
+    with secure_broker.granted("changing", SEE_ANY_TOPIC):
+        terminal.keys("r")
+        terminal.wait_for(lambda screen: "not all topics" not in screen and re.search(r"team-a-and-b +0 +7 ", screen))
+    terminal.keys("r")
+    terminal.wait_for(lambda screen: "not all topics" in screen and re.search(r"team-a-and-b +0 +\? ", screen))
     terminal.keys("q")
     assert terminal.status() == 0
 

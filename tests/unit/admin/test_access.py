@@ -61,13 +61,97 @@ async def test_permissions_are_derived_from_the_metadata_response(
     )  # fmt: skip
 
 
-async def test_permissions_are_read_only_once_and_without_creating_a_topic() -> None:
+async def test_permissions_are_read_with_one_request_that_creates_no_topic() -> None:
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
-    admin = KafkaGroupAdmin(pool)
-    assert [await admin.access(), await admin.access()] == [FULL_ACCESS] * 2
+    assert await KafkaGroupAdmin(pool).access() == FULL_ACCESS
     (sent,) = pool.sent
     assert sent.version == 10
     assert sent.fields["AllowAutoTopicCreation"] is False
+
+
+async def test_permissions_are_read_again_only_if_they_are_older_than_the_caller_accepts() -> None:
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
+    admin = KafkaGroupAdmin(pool)
+    assert await admin.access() == FULL_ACCESS
+    pool.answers["Metadata"] = metadata(FORBIDDEN, DESCRIBE)
+    assert await admin.access(max_age=60) == FULL_ACCESS
+    assert len(pool.sent) == 1
+    assert await admin.access() == Access(frozenset({"DESCRIBE"}), any_topic=False)
+
+
+async def test_permissions_are_read_again_after_a_broker_begins_or_stops_to_refuse_groups() -> None:
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE), "OffsetFetch": offsets()})
+    admin = KafkaGroupAdmin(pool)
+    answers = [offsets(), offsets(30), offsets(30), offsets(), offsets()]
+    assert [await reads_after(admin, pool, "OffsetFetch", answer) for answer in answers] == [1, 1, 0, 1, 0]
+
+
+async def test_permissions_are_read_again_after_a_broker_begins_or_stops_to_refuse_topics() -> None:
+    pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, DESCRIBE)})
+    admin = KafkaGroupAdmin(pool)
+    answers = [log_ends(), log_ends(29), log_ends(29), log_ends()]
+    assert [await reads_after(admin, pool, "ListOffsets", answer) for answer in answers] == [1, 1, 0, 1]
+
+
+def offsets(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
+    """Return a function that answers OffsetFetch with one commit per group, or with an error code for each group."""
+
+    def answer(sent: Sent) -> dict[str, Any]:
+        commits = [
+            {"PartitionIndex": 0, "CommittedOffset": 5, "CommittedLeaderEpoch": -1, "Metadata": "", "ErrorCode": 0}
+        ]
+        topics = [] if code else [{"Name": "orders", "Partitions": commits}]
+        names = [group["GroupId"] for group in sent.fields["Groups"]]
+        return {"Groups": [{"GroupId": name, "Topics": topics, "ErrorCode": code} for name in names]}
+
+    return answer
+
+
+def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
+    """Return a function that answers ListOffsets with a log end, or with an error code, for each partition."""
+
+    def answer(sent: Sent) -> dict[str, Any]:
+        rest = {"ErrorCode": code, "Timestamp": -1, "Offset": -1 if code else 9, "LeaderEpoch": -1}
+        topics = [
+            {
+                "Name": topic["Name"],
+                "Partitions": [{"PartitionIndex": row["PartitionIndex"]} | rest for row in topic["Partitions"]],
+            }
+            for topic in sent.fields["Topics"]
+        ]
+        return {"Topics": topics}
+
+    return answer
+
+
+async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
+    """Read offsets or log ends with this answer, and return how many requests the next read of permissions sends."""
+    pool.answers[api] = answer
+    if api == "OffsetFetch":
+        await admin.committed_offsets(["pay"])
+    else:
+        await admin.partition_bounds([("orders", 0)], starts=False)
+    before = len(pool.sent)
+    await admin.access(max_age=60)
+    return len(pool.sent) - before
+
+
+@pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
+async def test_offsets_are_marked_if_topics_were_hidden_before_or_after_the_read(before: int, during: int) -> None:
+    """The permissions are read before the offsets, and again while a broker answers the request for offsets."""
+    pool = FakePool(answers={"Metadata": metadata(before, DESCRIBE)})
+    admin = KafkaGroupAdmin(pool)
+    await admin.access()
+    commits = offsets()
+
+    async def answer(sent: Sent) -> dict[str, Any]:
+        pool.answers["Metadata"] = metadata(during, DESCRIBE)
+        await admin.access()
+        return commits(sent)
+
+    pool.answers["OffsetFetch"] = answer
+    hidden = (await admin.committed_offsets(["pay"])).hidden
+    assert hidden == ({"pay": ()} if FORBIDDEN in (before, during) else {})
 
 
 async def test_each_admin_reads_permissions_with_another_random_topic_name() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.admin.kafka import connect
+from kgtui.commands import group_watch
 from kgtui.commands.check import check, check_recorded
 from kgtui.commands.parser import parse_args
 from kgtui.commands.selection import list_groups
@@ -113,6 +114,28 @@ async def test_check_verdict_is_not_final_if_some_topics_are_hidden(
     found = await checked(company, capfd, "web.sessions")
     (row,) = found["groups"]
     assert (row["undecided"], row["offsets_may_be_hidden"], found["err"]) == ([], False, "")
+
+
+@pytest.mark.parametrize("granted", [True, False])
+async def test_check_uses_permissions_that_change_during_the_watch(
+    company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
+) -> None:
+    """The user may describe all topics before or after the change, and only some topics otherwise.
+
+    The filter needs the lag, so that the permissions are also read before the watch.
+    """
+    monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
+    sleep_until = SimulatedClock.sleep_until
+
+    async def sleep_and_change(clock: SimulatedClock, at: float) -> None:
+        company.faults.forbid_topics([] if granted else ["unrelated"])
+        await sleep_until(clock, at)
+
+    monkeypatch.setattr(SimulatedClock, "sleep_until", sleep_and_change)
+    company.faults.forbid_topics(["unrelated"] if granted else [])
+    found = await checked(company, capfd, "web.sessions", "lag:0+", seconds=10)
+    (row,) = found["groups"]
+    assert row["offsets_may_be_hidden"] is not granted
 
 
 async def test_check_names_a_topic_of_a_member_that_is_hidden(

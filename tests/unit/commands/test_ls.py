@@ -288,7 +288,7 @@ def test_ls_reads_permissions_only_if_it_needs_the_lag(run: Callable[..., Comple
 def test_ls_lag_without_offsets_is_unknown_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fails(*, timeout: float) -> Access:
+    async def fails(*, max_age: float, timeout: float) -> Access:
         raise UnreachableError("no broker answered")
 
     admin.add("quiet", "consumer")

@@ -11,7 +11,6 @@ import pytest
 
 from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model import facts
-from kgtui.model.access import Access
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.offsets import LagTotal
 from kgtui.monitor import Monitor, MonitorOptions, list_tier
@@ -23,7 +22,7 @@ from tests.scripted import ScriptedAdmin, ScriptedFeed, member
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
-    from kgtui.admin.base import ListingDelta
+    from kgtui.admin.base import GroupAdmin, ListingDelta
     from kgtui.model.cluster import ClusterInfo
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import CommittedOffset
@@ -35,7 +34,7 @@ FAST = MonitorOptions(
 
 
 @asynccontextmanager
-async def watching(admin: ScriptedAdmin, options: MonitorOptions = FAST) -> AsyncIterator[Monitor]:
+async def watching(admin: GroupAdmin, options: MonitorOptions = FAST) -> AsyncIterator[Monitor]:
     monitor = Monitor(admin, options)
     task = asyncio.create_task(monitor.run())
     try:
@@ -128,22 +127,6 @@ async def test_selected_and_visible_groups_are_read_at_once(admin: ScriptedAdmin
     series = monitor.series.get("orders")
     assert series is not None
     assert list(series.lag) == [7.0]
-
-
-async def test_permissions_are_read_once_after_the_first_list(admin: ScriptedAdmin) -> None:
-    admin.user_access = Access(frozenset(), any_topic=False)
-    admin.add("quiet", "consumer")
-    async with watching(admin) as monitor:
-        monitor.set_view("quiet")
-        snapshot = await until(monitor, lambda snapshot: facts.hidden_offsets_fault(snapshot, "quiet") is not None)
-        assert snapshot.access == admin.user_access
-        began = snapshot.summaries["quiet"].at
-        await until(monitor, lambda later: later.summaries["quiet"].at > began)
-        snapshot = await until(monitor, lambda later: later.swept == len(admin.groups))
-        assert facts.lag_total(snapshot, "orders") == LagTotal(7, 0, 1, hidden=True)
-    called = [call for call, _ in admin.calls]
-    assert called.count("access") == 1
-    assert called.index("list_groups" if "list_groups" in called else "poll") < called.index("access")
 
 
 async def test_an_empty_group_is_not_described_by_the_background_sweep(admin: ScriptedAdmin) -> None:

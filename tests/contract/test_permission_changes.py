@@ -1,0 +1,71 @@
+"""Permissions that are granted and revoked on a real 4.3.1 broker with StandardAuthorizer while kgtui runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kgtui.admin.kafka import connect
+from kgtui.commands.selection import select_groups
+from kgtui.config import read_properties
+from kgtui.model import facts
+from kgtui.model.offsets import LagTotal
+from kgtui.monitor import MonitorOptions, access_tier
+from tests.brokers.kgtui_permissions import SEE_ANY_TOPIC
+from tests.unit.monitor.test_monitor import until, watching
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kgtui.admin.kafka import KafkaGroupAdmin
+    from kgtui.model.snapshot import Snapshot
+    from tests.brokers.secure import Secure
+
+GROUP, LAG = "team-a-and-b", 7
+"""A group with offsets in two topics, and its lag."""
+
+OPTIONS = MonitorOptions(interval=0.5, publish_interval=0.0, sweep_pause=0.2)
+
+
+@pytest.fixture
+async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
+    """Yield the broker with a login as `changing`, who may describe all groups, but no topic at first."""
+    async with connect([secure_broker.sasl], read_properties(secure_broker.command_config("changing"))) as admin:
+        yield admin
+
+
+async def test_marks_of_a_monitor_follow_permissions_that_change(
+    secure_broker: Secure, changing: KafkaGroupAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tree, the panes and the header show a snapshot of the monitor."""
+
+    def marked(snapshot: Snapshot) -> bool:
+        return facts.hidden_offsets_fault(snapshot, GROUP) is not None and snapshot.hides_topics
+
+    def complete(snapshot: Snapshot) -> bool:
+        return facts.lag_total(snapshot, GROUP) == LagTotal(LAG, 0, 2) and not snapshot.hides_topics
+
+    monkeypatch.setattr(access_tier, "ACCESS_MAX_AGE", 0.5)
+    async with watching(changing, OPTIONS) as monitor:
+        monitor.set_view(GROUP)
+        await until(monitor, marked)
+        with secure_broker.granted("changing", SEE_ANY_TOPIC):
+            await until(monitor, complete)
+        await until(monitor, marked)
+
+
+async def test_ls_that_is_repeated_follows_permissions_that_change(
+    secure_broker: Secure, changing: KafkaGroupAdmin
+) -> None:
+    async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
+        """Read the group as `kgtui ls --watch --lag` does; return its lag, and whether it has a fault."""
+        found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
+        return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
+
+    nothing_visible, complete = (LagTotal(None, 0, 0, hidden=True), True), (LagTotal(LAG, 0, 2), False)
+    assert await lag(60) == nothing_visible
+    with secure_broker.granted("changing", SEE_ANY_TOPIC):
+        assert await lag(60) == (LagTotal(LAG, 0, 2, hidden=True), False)
+        assert await lag(0) == complete
+    assert await lag(0) == nothing_visible
