@@ -1,4 +1,4 @@
-"""Tests of the audit log: crashes, full disks, several writers, and deletions without an outcome."""
+"""Tests of the audit log: crashes, full disks, concurrent writers, and deletions without a logged outcome."""
 
 from __future__ import annotations
 
@@ -52,19 +52,14 @@ asyncio.run(main())
 
 @pytest.fixture
 def killed(folder: StateFolder) -> StateFolder:
-    """Return the state folder of a process that was killed after it had logged the intent and before the outcome."""
+    """Return the state folder of a process that was killed between logging the intent and logging the outcome."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     return folder
 
 
-async def test_next_start_logs_the_deletion_that_a_killed_process_had_sent(
-    killed: StateFolder, admin: ScriptedAdmin
-) -> None:
-    """The group no longer exists, so the outcome is logged as a deletion that was found later.
-
-    After that, the deletion is not checked again.
-    """
+async def test_next_start_logs_the_outcome_if_the_group_was_deleted(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """The group no longer exists, so kgtui logs a successful outcome with the field `found_later`, once."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -78,20 +73,18 @@ async def test_next_start_logs_the_deletion_that_a_killed_process_had_sent(
     assert await unfinished(admin, killed) == ()
 
 
-async def test_next_start_logs_a_failed_deletion_if_the_group_still_exists(
-    killed: StateFolder, admin: ScriptedAdmin
-) -> None:
-    """If the delete request never reached the broker, the group still exists. kgtui does not send the request again."""
+async def test_next_start_logs_a_failure_if_the_group_still_exists(killed: StateFolder, admin: ScriptedAdmin) -> None:
+    """kgtui does not send the delete request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_deletion_with_an_unknown_result_is_checked_again_at_a_later_start(
+async def test_deletion_with_unknown_outcome_is_checked_again_at_later_starts(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """While the group's broker does not respond, the result of the deletion stays unknown."""
+    """At the first start, the coordinator of the group does not respond, so the outcome remains unknown."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -100,23 +93,23 @@ async def test_deletion_with_an_unknown_result_is_checked_again_at_a_later_start
 
 
 async def test_start_does_not_check_logged_deletions_in_other_clusters(killed: StateFolder) -> None:
-    """A group that this cluster does not have may still exist in the cluster in which it was to be deleted."""
+    """That the group is missing in one cluster does not prove that it was deleted in the other cluster."""
     other = OtherCluster()
     assert await unfinished(other, killed) == ()
     assert {call for call, _ in other.calls} == {"cluster"}
 
 
 class OtherCluster(ScriptedAdmin):
-    """A scripted cluster that has another cluster id."""
+    """A cluster whose id differs from the one in the audit log."""
 
     async def cluster(self, *, timeout: float = 30.0) -> ClusterInfo:
         return replace(await super().cluster(), cluster_id="another")
 
 
-async def test_start_does_not_check_a_deletion_that_another_process_still_executes(
+async def test_start_does_not_check_deletions_that_another_process_is_executing(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The lock that the other process holds shows that its deletion is not finished."""
+    """The other process holds a shared lock until it has logged the outcome."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
@@ -130,10 +123,10 @@ async def test_start_without_an_audit_log_sends_no_request_and_creates_no_folder
     assert not folder.path.exists()
 
 
-async def test_intent_in_the_audit_log_has_command_process_time_cluster_and_loss(
+async def test_logged_intent_has_command_process_time_cluster_and_loss(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The intent and the outcome of a deletion have the same id, and only the owner can read the log."""
+    """Also checks that the intent and the outcome have the same id, and that only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
     intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())
@@ -151,7 +144,7 @@ async def test_intent_in_the_audit_log_has_command_process_time_cluster_and_loss
 async def test_incomplete_line_in_the_audit_log_leaves_the_next_line_readable(
     folder: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """A line that a crash cut off counts as one damaged line."""
+    """An incomplete line, for example after a crash, is counted as damaged."""
     folder.path.mkdir()
     folder.audit.write_bytes(b'{"schema":1,"id":"x","entry":"int')
     admin.add("g", state="Empty")
@@ -161,8 +154,8 @@ async def test_incomplete_line_in_the_audit_log_leaves_the_next_line_readable(
     assert entries[0].outcome is not None
 
 
-def test_audit_log_line_that_a_full_disk_cuts_off_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earlier lines stay in the log."""
+def test_audit_log_line_is_removed_if_the_disk_becomes_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier lines remain in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
     write = os.write
@@ -184,8 +177,7 @@ def _append_many(log: Path, name: int) -> None:
         append_line(log, f"{name}:{number}:{'x' * 5000}".encode())
 
 
-def test_lines_that_several_processes_log_at_the_same_time_stay_intact(tmp_path: Path) -> None:
-    """No line is lost or mixed with another line."""
+def test_concurrent_processes_append_complete_lines_to_the_audit_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append_many, args=(log, name)) for name in range(3)]

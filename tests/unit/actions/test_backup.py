@@ -1,4 +1,4 @@
-"""Tests of backups: they are complete and private, and they are on disk before a request is sent."""
+"""Tests of backups: they are complete, only their owner can read them, and they are written before the deletion."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(Non
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return the data of a consumer group.
+    """Return the data of a consumer group with one config.
 
-    The group has one committed offset, one partition without a commit, and one offset in a deleted topic.
+    The group has a committed offset, a partition without committed offset, and an offset in a deleted topic.
     """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})
@@ -55,14 +55,14 @@ def share() -> GroupData:
 
 
 def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
-    """Write a backup, and return its path."""
+    """Write a backup of `data` with a fixed id and time, and return its path."""
     path = backup_path(folder, data.group, "0123456789abcdef", 1763712000.25)
     write_backup(path, data, CLUSTER, "0123456789abcdef", 1763712000.25)
     return path
 
 
 def test_backup_contains_everything_that_the_broker_reported(folder: StateFolder) -> None:
-    """The backup includes leader epochs, metadata, partitions without a commit, log offsets, epochs and configs."""
+    """It includes leader epochs, metadata, partitions without committed offset, log bounds, epochs and configs."""
     backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
@@ -80,7 +80,7 @@ def test_backup_contains_everything_that_the_broker_reported(folder: StateFolder
 
 
 def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> None:
-    """The backup also has the lag, leader epochs, and the reason why there are no configs."""
+    """It also contains lags, leader epochs, and the reason why the configs are missing."""
     backup = read_backup(write_a_backup(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
@@ -89,8 +89,8 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_csv_file_of_a_backup_fits_kafkas_tool_for_resetting_offsets(folder: StateFolder) -> None:
-    """The CSV file leaves out partitions without a commit and partitions of deleted topics."""
+def test_backup_csv_has_the_format_of_kafkas_tool_for_resetting_offsets(folder: StateFolder) -> None:
+    """The CSV file omits partitions without committed offset and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
@@ -115,8 +115,8 @@ def test_existing_backup_is_not_overwritten(folder: StateFolder) -> None:
 @pytest.mark.parametrize(
     "name", ["../../x", "a/b", "..", "\n", "x" * 32_000, "ünïcode", ""], ids=lambda name: ascii(name)[:9]
 )
-def test_backup_of_any_group_id_gets_a_safe_file_name(folder: StateFolder, name: str) -> None:
-    """For every group id, the file is in the backup folder and its name is short and ASCII."""
+def test_backup_has_a_safe_file_name_for_any_group_id(folder: StateFolder, name: str) -> None:
+    """The file is always inside the backup folder, and its name is short and contains only ASCII characters."""
     path = backup_path(folder, name, "0123456789abcdef", 0.0)
     assert path.parent == folder.backups
     assert path.name.isascii()
@@ -124,7 +124,7 @@ def test_backup_of_any_group_id_gets_a_safe_file_name(folder: StateFolder, name:
 
 
 def test_truncated_backup_file_is_read_as_incomplete(folder: StateFolder) -> None:
-    """A backup is incomplete if its end line is missing or if a line is cut off."""
+    """A backup is incomplete if its last line, which marks the end, is missing or if any line is incomplete."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))
@@ -133,8 +133,8 @@ def test_truncated_backup_file_is_read_as_incomplete(folder: StateFolder) -> Non
     assert not read_backup(path).complete
 
 
-def test_files_that_are_no_backups_are_reported_and_not_listed(folder: StateFolder) -> None:
-    """`list_backups` returns the valid backups, and one message for each file that is no backup."""
+def test_list_backups_reports_files_that_are_not_backups(folder: StateFolder) -> None:
+    """`list_backups` returns the valid backups, and one message for each other file."""
     path = write_a_backup(folder, consumer())
     header = json.loads(path.read_text().splitlines()[0])
     newer = path.with_name("a-newer.jsonl")
@@ -148,10 +148,10 @@ def test_files_that_are_no_backups_are_reported_and_not_listed(folder: StateFold
     assert len(faults) == 3
 
 
-async def test_backup_and_intent_are_on_disk_before_the_delete_request_is_sent(
+async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the request is sent, the backup and the intent are on disk. The outcome is written later."""
+    """Both are flushed to disk with fsync before the request; the outcome is flushed after it."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -1,4 +1,4 @@
-"""Tests of the text that the user types to confirm a deletion: it can be typed, and it fits only one group."""
+"""Tests of the text that the user types to confirm a deletion: it is typeable, and differs for each group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ names = st.text(st.characters(codec="utf-8") | st.sampled_from(" \\\n\x1b\u202e\
     ids=lambda name: ascii(name)[:20],
 )
 def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, asked: str) -> None:
-    """The id is escaped if necessary. For a long id, the user types only the end and the length of the id."""
+    """Characters that are hard to type are escaped. For a long id, the user types only its end and its length."""
     expected = challenge([group], irreversible=False)
     assert expected.asked == asked
     assert expected.met(asked)
@@ -50,13 +50,13 @@ def test_user_confirms_the_deletion_of_several_groups_by_typing_their_count() ->
      ("g", "g\u200b"), ("\\\u0430", r"\u0430")],
 )  # fmt: skip
 def test_similar_ids_have_different_confirmation_texts(one: str, other: str) -> None:
-    """The text for one group never confirms the deletion of a group with a similar id."""
+    """No text that confirms the deletion of one group is accepted for the group with the similar id."""
     assert not challenge([one], irreversible=False).accepted & challenge([other], irreversible=False).accepted
 
 
 @given(names, names)
 def test_confirmation_text_is_short_ascii_and_unique(one: str, other: str) -> None:
-    """The text for one id is not accepted for another id, unless the id is too long to be typed in full."""
+    """The text for one id is not accepted for another id, except for ids of which the user types only the end."""
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()
     assert expected.asked.isprintable()

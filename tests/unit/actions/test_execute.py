@@ -1,4 +1,4 @@
-"""Tests of the execution of a deletion: the order of the steps, groups that change meanwhile, and files on disk."""
+"""Tests of executing a deletion: the order of the steps, groups that change after the plan, and disk errors."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Change the scripted cluster just before it responds to a call.
+    """Call `act` at the start of a call of one method of `admin`.
 
     Args:
-        call: name of the method of `admin`.
+        admin: the cluster.
+        call: name of the method.
         act: function that changes the cluster.
-        nth: number of the call of this method, counted from 1, at which `act` is called.
+        nth: which call of the method triggers `act`, counted from 1.
     """
     record_call = admin._record_call
     seen = 0
@@ -56,7 +57,7 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
 
 
 def member_joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
-    """Return a function that lets an application join the group, so that the group becomes active."""
+    """Return a function that adds a member to the group, so that the group becomes active."""
     return lambda: admin.add(group, members=(member(),), lag=5)
 
 
@@ -69,7 +70,7 @@ async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Res
 async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """The steps are: back up, log the intent, describe again, send the request, verify, log the outcome."""
+    """Then kgtui verifies the deletion by describing the group a third time, and logs the outcome."""
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.calls.clear()
@@ -94,15 +95,15 @@ async def test_empty_group_is_deleted_after_a_backup_and_a_second_describe(
 async def test_connect_schema_registry_and_simple_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """Connect, schema registry and simple groups are all deleted as classic groups."""
+    """These groups are classic groups with other protocol types."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
 
-async def test_intent_and_backup_are_complete_before_the_request_is_sent(
+async def test_intent_and_backup_are_complete_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """While the delete request is in flight, the audit log has an intent but no outcome, and the backup is complete."""
+    """When the broker receives the delete request, the audit log has no outcome yet."""
     seen: list[object] = []
 
     def look() -> None:
@@ -116,7 +117,7 @@ async def test_intent_and_backup_are_complete_before_the_request_is_sent(
     assert seen == ["g", None, True, True]
 
 
-async def test_deletion_of_a_group_that_became_active_since_the_plan_is_refused(
+async def test_group_that_became_active_after_the_plan_is_not_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """No delete request is sent, and the backup is removed."""
@@ -131,10 +132,10 @@ async def test_deletion_of_a_group_that_became_active_since_the_plan_is_refused(
     assert list_backups(folder) == ([], [])
 
 
-async def test_deletion_of_a_group_that_becomes_active_during_its_backup_is_refused(
+async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The second describe, which comes after the backup, shows that the group is active."""
+    """kgtui describes the group again after the backup."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     on_call(admin, "partition_bounds", member_joins(admin))
@@ -142,7 +143,7 @@ async def test_deletion_of_a_group_that_becomes_active_during_its_backup_is_refu
     assert delete_requests(admin) == []
 
 
-async def test_broker_refuses_to_delete_a_group_that_has_just_become_active(
+async def test_deletion_is_refused_if_the_broker_reports_a_nonempty_group(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
@@ -159,10 +160,10 @@ async def test_broker_refuses_to_delete_a_group_that_has_just_become_active(
     assert entry.outcome["result"] == "refused"
 
 
-async def test_deletion_of_a_group_whose_type_changed_since_the_plan_is_refused(
+async def test_group_whose_type_changed_after_the_plan_is_not_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Without this check, the broker would delete an Empty share group with the same id, which was not in the plan."""
+    """Otherwise, kgtui would delete an Empty share group that has the id of the planned classic group."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", "share", state="Empty")
@@ -177,7 +178,7 @@ async def test_deletion_of_a_group_whose_type_changed_since_the_plan_is_refused(
 async def test_no_delete_request_is_sent_for_a_group_that_no_longer_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Somebody else deleted the group after the plan was made. Its result is GONE, not DELETED."""
+    """Another client deleted the group after the plan was made. The result is GONE, not DELETED."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.groups.clear()
@@ -208,20 +209,20 @@ async def test_deletion_fails_if_the_broker_is_not_the_coordinator(admin: Script
     assert len(delete_requests(admin)) == 1
 
 
-async def test_deletion_succeeds_if_the_coordinator_changed_since_the_plan(
+async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A group that has moved to another coordinator is still the same group."""
+    """A group remains the same group when it moves to another coordinator."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
     assert (await execute(admin, made, folder)).exit_code == 0
 
 
-async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
+async def test_deletion_without_response_succeeds_if_the_group_is_gone(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The request is not sent again. Instead, kgtui describes the group, which no longer exists."""
+    """kgtui does not send the request again, but describes the group, which no longer exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
 
@@ -239,7 +240,7 @@ async def test_successful_deletion_whose_response_was_lost_counts_as_deleted(
 async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The broker may still execute the request, so the backup is kept and no final outcome is logged."""
+    """The broker might still execute the request, so kgtui keeps the backup and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
     results = await delete(admin, folder, "g")
@@ -254,7 +255,7 @@ async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exist
 
 
 async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """If calling `delete_groups` raises an error, it is not known whether the broker has received the request."""
+    """After an error such as a timeout, kgtui does not know whether the broker received the request."""
     admin.add("g", state="Empty", lag=5)
 
     async def timed_out(groups: object, *, timeout: float = 30.0) -> object:
@@ -267,7 +268,7 @@ async def test_deletion_is_uncertain_if_the_request_raises_an_error(admin: Scrip
 async def test_deletion_is_uncertain_if_a_closed_connection_cancels_the_request(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The group still has exactly one result, and no final outcome is logged."""
+    """kgtui returns one result for the group, and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
 
     async def closed(groups: object, *, timeout: float = 30.0) -> object:
@@ -279,13 +280,10 @@ async def test_deletion_is_uncertain_if_a_closed_connection_cancels_the_request(
     assert entry.outcome is None
 
 
-async def test_only_a_complete_group_list_proves_that_a_group_was_deleted(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
-    """The state `Dead` from an old describe RPC does not prove that a group no longer exists.
+async def test_only_a_complete_list_proves_a_deletion_on_old_brokers(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """DescribeGroups of old brokers reports the state `Dead` for deleted groups and for some existing groups.
 
-    kgtui therefore lists all groups after the deletion. If the list lacks the groups of one broker, the deletion counts
-    as not verified.
+    kgtui therefore lists all groups after the deletion. If a broker does not respond, the deletion is not verified.
     """
     describe = admin.describe_groups
 
@@ -311,7 +309,7 @@ async def test_only_a_complete_group_list_proves_that_a_group_was_deleted(
     assert "could not be verified" in result.reason
 
 
-async def test_deletion_counts_as_failed_if_the_broker_reports_success_but_keeps_the_group(
+async def test_deletion_fails_if_the_group_exists_after_reported_success(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)
@@ -321,7 +319,7 @@ async def test_deletion_counts_as_failed_if_the_broker_reports_success_but_keeps
     assert "the group exists" in result.reason
 
 
-async def test_message_about_a_refusal_by_the_broker_names_the_missing_acl_operation(
+async def test_reason_for_a_forbidden_deletion_names_the_acl_operation(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     """The broker responds with GROUP_AUTHORIZATION_FAILED (30)."""
@@ -332,10 +330,8 @@ async def test_message_about_a_refusal_by_the_broker_names_the_missing_acl_opera
     assert "ACL operation DELETE" in result.reason
 
 
-async def test_deletion_is_refused_if_the_offsets_can_no_longer_be_read(
-    admin: ScriptedAdmin, folder: StateFolder
-) -> None:
-    """The plan could read the offsets, but the later backup cannot, so no delete request is sent."""
+async def test_deletion_is_refused_if_offsets_cannot_be_backed_up(admin: ScriptedAdmin, folder: StateFolder) -> None:
+    """The offsets could be read for the plan, but not for the backup."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
@@ -347,7 +343,7 @@ async def test_deletion_is_refused_if_the_offsets_can_no_longer_be_read(
 async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """No delete request is sent, because no backup and no intent can be written."""
+    """No backup and no intent can be written, so no delete request is sent."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -361,7 +357,7 @@ async def test_every_deletion_is_refused_if_the_state_folder_cannot_be_written(
 async def test_deletion_is_refused_if_the_disk_is_full(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """No delete request is sent, and no incomplete backup is left behind."""
+    """No delete request is sent, and no incomplete backup remains on disk."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -375,7 +371,7 @@ async def test_deletion_is_refused_if_the_disk_is_full(
     assert list_backups(folder) == ([], [])
 
 
-async def test_result_of_a_deletion_says_that_its_outcome_could_not_be_logged(
+async def test_deletion_result_says_that_its_outcome_could_not_be_logged(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is still DELETED, because the group was deleted."""
@@ -416,7 +412,7 @@ async def test_deleting_many_groups_gives_exactly_one_result_per_group(
 async def test_slow_coordinator_delays_only_deletions_of_its_own_groups(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """Broker 1 deletes its group although broker 2 does not respond."""
+    """Broker 1 deletes its group while the request to broker 2 is pending."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)
     made = await plan(admin, ["fast", "slow"])
@@ -452,7 +448,7 @@ UNUSUAL_IDS = ["[/red]", "a\nb", "../../etc/passwd", "\x1b[31mred", "x" * 32_000
 async def test_groups_with_control_characters_or_paths_as_ids_are_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str
 ) -> None:
-    """The backup of such a group is in the backup folder and contains the exact group id."""
+    """The backup is inside the backup folder; the backup and the audit log contain the exact group id."""
     admin.add(name, state="Empty")
     result = (await delete(admin, folder, name)).by_group[name]
     assert result.status is DeletionStatus.DELETED
@@ -464,7 +460,7 @@ async def test_groups_with_control_characters_or_paths_as_ids_are_deleted(
 
 
 async def test_executing_a_plan_without_groups_does_nothing(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Not even the state folder is created."""
+    """No request is sent, and the state folder is not created."""
     results = await execute(admin, Plan((), 0.0), folder)
     assert results.exit_code == 0
     assert not folder.path.exists()

@@ -1,7 +1,4 @@
-"""Tests of plans: what a deletion would lose, and which groups are refused for which reason.
-
-Planning changes nothing.
-"""
+"""Tests of `plan`, which says for each group what its deletion would lose, or why it is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ READS = {"describe_groups", "committed_offsets", "share_offsets", "group_configs
 
 
 async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) -> None:
-    """Partitions without a committed offset do not count as lost."""
+    """Partitions without committed offset are not counted. Planning only reads from the cluster."""
     admin.add("g", state="Empty")
     admin.commits["g"] = (
         CommittedOffset("a", 0, 10),
@@ -48,9 +45,9 @@ async def test_plan_says_what_deleting_a_group_would_lose(admin: ScriptedAdmin) 
     [("consumer", "simple classic group"), ("streams", "simple classic group"), ("share", "delivery counts")],
 )
 async def test_plan_says_what_a_backup_of_the_group_cannot_restore(admin: ScriptedAdmin, type_: str, gap: str) -> None:
-    """From the backup, a consumer or streams group can only be restored as a simple classic group.
+    """A consumer or streams group can be restored only as a simple classic group.
 
-    A restored share group has lost its delivery counts.
+    A share group can be restored only without its delivery counts.
     """
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
@@ -66,7 +63,7 @@ async def test_deleting_a_group_without_offsets_loses_nothing(admin: ScriptedAdm
 
 
 async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: ScriptedAdmin) -> None:
-    """Brokers accept no commit for a deleted topic, so these offsets cannot be restored."""
+    """Offsets in a deleted topic cannot be restored, because brokers reject commits for it."""
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     made = await plan(admin, ["g"])
@@ -75,7 +72,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
 
 
 async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
-    """An active or missing group does not affect the plan for the other groups."""
+    """Active and missing groups are refused; the other group is allowed."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
     made = await plan(admin, ["missing", "idle", "live"])
@@ -88,17 +85,14 @@ async def test_plan_has_one_entry_per_group_in_the_requested_order(admin: Script
 
 
 async def test_plan_refuses_a_group_that_an_old_broker_reports_as_dead(admin: ScriptedAdmin) -> None:
-    """DescribeGroups before v6 reports `Dead` even for an active group of a newer type.
-
-    The state `Dead` therefore does not prove that the group no longer exists.
-    """
+    """DescribeGroups before version 6 returns the state `Dead` even for active groups of newer types."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
 
 
-async def test_plan_refuses_a_group_whose_offsets_the_user_may_not_read(admin: ScriptedAdmin) -> None:
-    """The group cannot be backed up, because the offsets of all partitions or of one partition cannot be read."""
+async def test_plan_refuses_a_group_if_some_offsets_are_forbidden(admin: ScriptedAdmin) -> None:
+    """Without the offsets of all partitions, a complete backup is not possible."""
     admin.add("part", state="Empty")
     admin.commits["part"] = (CommittedOffset("t", 0, 5), CommittedOffset("secret", 0, None, error=29))
     admin.add("all", "share", state="Empty")
@@ -110,7 +104,7 @@ async def test_plan_refuses_a_group_whose_offsets_the_user_may_not_read(admin: S
 
 
 async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: ScriptedAdmin) -> None:
-    """A group whose offsets are unknown is not treated like a group without offsets."""
+    """Unknown offsets are not treated as missing offsets."""
 
     async def forbidden(groups: list[str], *, timeout: float = 30.0) -> object:
         raise ClientError("broker 1: no answer in 30 s", broker=1)
@@ -124,7 +118,7 @@ async def test_plan_refuses_a_group_if_reading_its_offsets_times_out(admin: Scri
 
 
 async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: ScriptedAdmin) -> None:
-    """The plan already refuses a group that the user may not delete, before a request is sent."""
+    """The user lacks permission to delete the first group, and to describe the second one."""
     admin.add("g", state="Empty", operations=frozenset({"READ", "DESCRIBE"}))
     admin.add("hidden", state="Empty")
     admin.broken["hidden"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="hidden")
@@ -135,10 +129,10 @@ async def test_plan_names_the_missing_acl_operation_of_a_refused_group(admin: Sc
 
 @pytest.mark.parametrize(("any_topic", "mentioned"), [(True, False), (False, True)])
 @pytest.mark.parametrize("lag", [None, 3])
-async def test_plan_says_that_the_broker_may_have_hidden_offsets(
+async def test_plan_says_that_some_offsets_may_be_hidden(
     admin: ScriptedAdmin, any_topic: bool, mentioned: bool, lag: int | None
 ) -> None:
-    """OffsetFetch silently omits topics that the user may not describe. The plan mentions that this is possible."""
+    """OffsetFetch omits topics that the user may not describe, without an error."""
     admin.add("g", state="Empty", lag=lag, operations=frozenset({"DELETE", "DESCRIBE"}))
     admin.user_access = Access(frozenset(), any_topic=any_topic)
     (line,) = (await plan(admin, ["g"])).allowed
@@ -154,7 +148,7 @@ async def test_plan_says_that_the_broker_may_have_hidden_offsets(
     )
 
 
-async def test_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
+async def test_planned_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)
@@ -163,8 +157,8 @@ async def test_loss_is_a_lower_bound_if_a_topic_is_hidden(admin: ScriptedAdmin) 
     assert loss.undo is Undo.PARTLY
 
 
-async def test_groups_with_similar_ids_are_planned_separately(admin: ScriptedAdmin) -> None:
-    """Ids that look alike are different groups: Latin and Cyrillic letters, composed and decomposed accents."""
+async def test_plan_distinguishes_groups_with_similar_ids(admin: ScriptedAdmin) -> None:
+    """The ids look equal, but contain Latin and Cyrillic letters, or composed and decomposed accents."""
     pairs = ["payment", "p\u0430yment", "caf\u00e9", "cafe\u0301"]
     for group in pairs:
         admin.add(group, state="Empty")

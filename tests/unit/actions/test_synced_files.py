@@ -1,4 +1,4 @@
-"""Other users of the machine can neither read the files in the state folder nor redirect writes to other files."""
+"""Tests that other users of the machine can neither read files in the state folder nor redirect writes elsewhere."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def take_sole_lock(path: Path) -> None:
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_state_folder_that_other_users_can_access_is_made_private(
-    tmp_path: Path, write: Callable[[Path], object]
-) -> None:
+def test_writing_makes_a_public_state_folder_private(tmp_path: Path, write: Callable[[Path], object]) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     folder.chmod(0o777)
@@ -58,7 +56,7 @@ def test_state_folder_that_other_users_can_access_is_made_private(
     ],
     ids=["backup", "audit", "shared lock", "sole lock"],
 )
-def test_a_symbolic_link_in_the_state_folder_is_not_followed(
+def test_writing_to_a_symbolic_link_in_the_state_folder_fails(
     tmp_path: Path, name: str, write: Callable[[Path], object]
 ) -> None:
     folder, target = tmp_path / "state", tmp_path / "target"
@@ -70,13 +68,13 @@ def test_a_symbolic_link_in_the_state_folder_is_not_followed(
     assert target.read_text() == "precious"
 
 
-def test_a_state_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_folder_rejects_a_state_folder_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(PermissionError, match="belongs to another user; set KGTUI_STATE_DIR"):
         private_folder(tmp_path)
 
 
-def test_function_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
+def test_remove_drafts_removes_only_incomplete_backups(tmp_path: Path) -> None:
     (tmp_path / ".a.jsonl.part").write_bytes(b"{")
     (tmp_path / "b.jsonl").write_bytes(b"{}")
     remove_drafts(tmp_path)

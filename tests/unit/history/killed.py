@@ -1,6 +1,6 @@
-"""A recorder that runs until its process is killed, started with `python -m tests.unit.history.killed HOST:PORT LAKE`.
+"""Program that records a cluster until it is killed: `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-The recorder writes a keyframe every second. It therefore compacts every second, and may be killed during a compaction.
+The recorder writes a keyframe and compacts its files every second, so that the kill may interrupt a compaction.
 """
 
 from __future__ import annotations

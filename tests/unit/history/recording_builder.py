@@ -1,4 +1,4 @@
-"""Build recordings for tests from given polls, without a cluster and without waiting."""
+"""Builder of recordings for tests. It writes given polls, and needs no cluster and no recorder."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START = 1_795_250_000_000
-"""Time of the first poll in milliseconds since the epoch: 21 November 2026, 08:33 UTC."""
+"""Time of the first poll in milliseconds since the Unix epoch: 21 November 2026, 08:33 UTC."""
 
 CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.0.1:9092",))
 
 
 class RecordingBuilder:
-    """Writes a recording into a new or existing lake, poll by poll. Its first poll is always a keyframe.
+    """Writes polls into a new or existing lake. The first poll that a builder writes is always a keyframe.
 
-    A keyframe is a poll that stores all groups; other polls store only what has changed.
+    A keyframe stores the complete state of all groups; other polls store only changes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,9 +39,10 @@ class RecordingBuilder:
         """Add a poll, and return how many rows it has in all tables except `polls`.
 
         Args:
-            at: time of the poll in milliseconds since the epoch.
-            keyframe: whether the poll must be a keyframe, even if it is not the first.
-            gap: reason for a gap before the poll.
+            result: the data that the poll has read from the cluster.
+            at: time of the poll in milliseconds since the Unix epoch.
+            keyframe: whether to store the poll as a keyframe, even if it is not the first.
+            gap: reason for a gap before the poll; an empty string if there is no gap.
         """
         rows = new_rows()
         self.changes.add(result, result.listings, at, rows)

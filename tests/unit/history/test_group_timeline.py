@@ -1,4 +1,4 @@
-"""The timeline of a group has the recorded state of the group at each poll, and its changes between polls."""
+"""Tests of `RecordingReader.group_timeline`: the state of a group at each poll, and its changes between polls."""
 
 from __future__ import annotations
 
@@ -76,10 +76,7 @@ def at(poll: int) -> float:
 
 
 def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
-    """A rate is the number of records written or read since the previous poll, per second.
-
-    For example, 50 records in 10 s give 5 records/s. The first poll has no rates.
-    """
+    """Rates are records written and records read since the previous poll, in records/s. The first poll has no rates."""
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     timeline = lake.group_timeline("pay", at(0), at(2))
@@ -93,7 +90,7 @@ def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) 
     ]  # fmt: skip
 
 
-def test_group_timeline_shows_a_gap_in_the_recording_and_no_rates_after_it(tmp_path: Path) -> None:
+def test_group_timeline_reports_gaps_and_has_no_rates_after_them(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
     recording.poll(poll_of(100), START + 10_000)
@@ -106,7 +103,7 @@ def test_group_timeline_shows_a_gap_in_the_recording_and_no_rates_after_it(tmp_p
     assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
 
 
-def test_group_timeline_reports_changed_members_changed_owners_and_rewound_offsets(tmp_path: Path) -> None:
+def test_group_timeline_reports_new_members_new_owners_and_rewound_offsets(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100),
@@ -141,9 +138,9 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_at_a_poll_that_could_not_read_offsets(tmp_path: Path) -> None:
-    """The next poll has no rates either, because a rate needs the offsets of two polls in a row.
+    """The next poll has no rates either, because a rate needs the offsets of two consecutive polls.
 
-    A fault of a broker that is not the coordinator of the group has no effect.
+    Faults of brokers other than the group's coordinator have no effect.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -154,7 +151,7 @@ def test_group_timeline_has_no_rates_at_a_poll_that_could_not_read_offsets(tmp_p
     assert list(timeline.lag) == [400] * 6
 
 
-def test_group_timeline_of_an_interval_without_polls_is_empty(tmp_path: Path) -> None:
+def test_group_timeline_of_a_time_range_without_polls_is_empty(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
     assert not timeline.times
@@ -164,7 +161,7 @@ def test_group_timeline_of_an_interval_without_polls_is_empty(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_group_timeline_and_next_change_work_for_ids_with_special_characters(tmp_path: Path, group: str) -> None:
+def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

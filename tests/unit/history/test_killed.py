@@ -1,6 +1,6 @@
-"""Whenever a recorder is killed, its lake has only complete polls, and the next recorder reports the crash.
+"""Tests that a lake contains only complete polls whenever its recorder is killed, and the next recorder reports it.
 
-At most the polls of one flush interval are lost.
+At most the polls since the last flush are lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 SLACK = 2.5
-"""Maximum time that one poll and one flush together take on a busy machine, in seconds."""
+"""Longest time that one poll and one flush together may take on a busy machine, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def cluster() -> Iterator[SimulatorProcess]:
 
 
 def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
-    """Start a process that records the cluster into the lake until it is killed."""
+    """Start a process that runs `tests.unit.history.killed`, which records the cluster until it is killed."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.unit.history.killed", cluster.bootstrap, str(lake)],
         stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -62,7 +62,7 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Start a recorder, kill it at a random time and check the lake. Do this `times` times with the same lake."""
+    """Start a recorder, kill it at a random time and check the lake; repeat this `times` times with the same lake."""
     rng, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)

@@ -1,4 +1,4 @@
-"""A recording contains the permissions of the user who recorded, and replays use these permissions."""
+"""Tests that a recording contains the permissions of the user who recorded, and that replays use them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
 async def record(lake: Path, access: Access) -> None:
-    """Record a cluster whose only group has no offsets. The user of the recorder has these permissions."""
+    """Record a cluster that contains the group `quiet`, which has no offsets, as a user with these permissions."""
     admin = scripted()
     admin.add("quiet", "consumer")
     admin.user_access = access
@@ -65,7 +65,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_commands_say_that_offsets_may_be_missing_in_a_recording(
+def test_commands_say_that_a_recording_may_lack_hidden_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))

@@ -1,4 +1,4 @@
-"""The recorder writes the changes in a scripted cluster, and continues after errors of the disk and of brokers."""
+"""Tests that the recorder writes the changes in a cluster, and continues after errors of the disk and of brokers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class ScriptedMonitor:
-    """Replaces the monitor. Its snapshot always shows the current groups of a scripted cluster."""
+    """A substitute for the monitor, whose snapshot always contains the current groups of `admin`."""
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -66,12 +66,13 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder of a scripted cluster until the end of the context.
-
-    Yield the recorder and the list of the messages that it has sent to the user so far.
+    """Run a recorder until the end of the context. Yield the recorder, and the growing list of its messages.
 
     Args:
-        changes: other arguments of `Recorder`.
+        path: folder of the lake.
+        admin: the cluster; None for the result of `scripted`.
+        options: options of the recorder.
+        changes: further arguments of `Recorder`.
     """
     messages: list[str] = []
     watch, admin = ScriptedMonitor(admin or scripted()), admin or scripted()
@@ -85,22 +86,22 @@ async def recording(
 
 
 async def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    """Wait until a condition is true. Raises `TimeoutError` after `timeout` seconds."""
+    """Wait until `condition` is true. Raise TimeoutError after `timeout` seconds."""
     async with asyncio.timeout(timeout):
         while not condition():  # noqa: ASYNC110 - the condition has no event that could be awaited
             await asyncio.sleep(0.005)
 
 
 async def wait_for_new_poll(recorder: Recorder) -> None:
-    """Wait until the lake has a poll that started after this call."""
+    """Wait until the recorder has written a poll that started after this call."""
     now = time.time()
     await until(lambda: (recorder.status.last or 0) > now)
 
 
 def check_polls(path: Path) -> set[int]:
-    """Assert that the rows of each poll in table `polls` are complete in all other tables.
+    """Assert that the other tables have all rows of each poll in the table `polls`.
 
-    Return the polls of interrupted flushes, which have rows in the other tables, but not in `polls`.
+    Return the times of polls whose flush was interrupted. They have rows in the other tables, but not in `polls`.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -115,7 +116,7 @@ def check_polls(path: Path) -> set[int]:
     return found.keys() - reported.keys()
 
 
-async def test_recorder_writes_changed_offsets_into_the_lake(tmp_path: Path) -> None:
+async def test_recorder_writes_changed_offsets_to_the_lake(tmp_path: Path) -> None:
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 2)
@@ -140,7 +141,7 @@ async def test_recorder_creates_lake_files_that_only_their_owner_can_read(tmp_pa
             assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600, name
 
 
-async def test_second_recorder_is_refused_while_the_first_uses_the_same_lake(tmp_path: Path) -> None:
+async def test_second_recorder_with_the_same_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
         second = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "lake")
@@ -149,7 +150,7 @@ async def test_second_recorder_is_refused_while_the_first_uses_the_same_lake(tmp
     assert not LakeFolder.of(tmp_path / "lake").lock.exists()
 
 
-async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) -> None:
+async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path) -> None:
     async with recording(tmp_path / "lake") as (recorder, _):
         await until(lambda: recorder.status.polls >= 1)
     other = Recorder(ScriptedMonitor(scripted(), "another"), scripted(), tmp_path / "lake")
@@ -157,7 +158,7 @@ async def test_recording_another_cluster_into_a_lake_is_refused(tmp_path: Path) 
         await other.run()
 
 
-async def test_cancelled_recorder_writes_the_polls_that_are_still_in_memory(tmp_path: Path) -> None:
+async def test_cancelled_recorder_first_writes_the_polls_in_memory(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))
     task = asyncio.create_task(recorder.run())
@@ -171,12 +172,12 @@ async def test_cancelled_recorder_writes_the_polls_that_are_still_in_memory(tmp_
 
 
 class Disk:
-    """A disk that can be full for one table.
+    """A disk that can be full for the writes to one table.
 
     Attributes:
-        full: name of the table to which appends fail; empty if no append fails.
-        late: whether a failing append writes its rows before it raises the error; otherwise it writes nothing.
-        refused: number of appends that failed.
+        full: name of the table for which appends fail; an empty string if no append fails.
+        late: whether a failing append writes its rows before it raises the error.
+        refused: number of failed appends.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,10 +199,10 @@ class Disk:
 
 @pytest.mark.parametrize("table", ["partitions", "polls"])
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-async def test_recorder_reports_a_full_disk_and_continues_when_writes_succeed_again(
+async def test_recorder_reports_a_full_disk_and_later_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """No row is lost or written twice, even if an append wrote its rows before it raised an error."""
+    """No row is lost or duplicated, even if an append raises an error after it has written its rows."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -219,7 +220,7 @@ async def test_recorder_reports_a_full_disk_and_continues_when_writes_succeed_ag
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_with_too_many_unwritten_rows_drops_them_and_records_a_gap(
+async def test_recorder_drops_too_many_unwritten_rows_and_records_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
@@ -239,7 +240,7 @@ async def test_recorder_with_too_many_unwritten_rows_drops_them_and_records_a_ga
         assert set(lake.at(poll).listings) == {"pay", "ship"}
 
 
-async def test_recorder_reports_that_the_previous_recorder_lost_rows_at_shutdown(
+async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
@@ -255,8 +256,8 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows_at_shutdown
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorded_lag_of_a_group_is_kept_if_reading_its_offsets_fails(tmp_path: Path) -> None:
-    """The error is recorded as a fault of the group. Other groups are not affected."""
+async def test_recorder_keeps_the_last_lag_if_reading_offsets_fails(tmp_path: Path) -> None:
+    """The recording contains the error as a fault of the group. Other groups are not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -282,17 +283,17 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_error_of_the_recorder_names_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
+async def test_recorder_error_names_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     recorder = Recorder(ScriptedMonitor(scripted()), scripted(), tmp_path / "file" / "lake")
     with pytest.raises(LakeError, match=r"file/lake cannot be written: .*Not a directory"):
         await recorder.run()
 
 
-async def test_recorder_compares_polls_in_another_thread_than_the_event_loop(
+async def test_recorder_does_not_compare_polls_on_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Comparing many groups takes long, so on the event loop it would block the terminal UI."""
+    """Comparing many groups on the event loop would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

@@ -1,4 +1,4 @@
-"""A reader returns every poll as it was recorded, after any sequence of flushes, crashes, compactions and deletions."""
+"""Tests that `RecordingReader` returns each poll as it was recorded, after flushes, crashes and compactions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """Computes in memory the state that a reader of the recording should return after each poll."""
+    """The state that a reader should return after each poll, computed in memory."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Apply a poll, and return group → expected values after this poll."""
+        """Apply the changes in a poll, and return group id → expected values after this poll."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return group → values at a point in time, in the same form as the result of `ExpectedState.apply`."""
+    """Return group id → values at a point in time, in the format of `ExpectedState.apply`."""
     return {
         group: {
             "listing": listing,
@@ -117,8 +117,9 @@ def poll_of(
         offset: committed offset of each group.
         end: log end offset of the partition.
         owner: id of the member.
-        more: further attributes of `PollResult`. The additional key `listing` sets type, state and coordinator of all
-            groups, by default `STABLE`.
+        groups: ids of the groups.
+        more: further attributes of `PollResult`, and optionally `listing`, the row of each group in the list of groups
+            (`STABLE` by default).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -131,11 +132,13 @@ def poll_of(
 
 
 def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
-    """Record polls into a lake, with one flush per poll.
+    """Write polls to the lake at `path`, with one flush per poll, and return the builder.
 
     Args:
-        every: time from one poll to the next, in milliseconds.
-        keyframes: indices of polls that must be keyframes.
+        path: folder of the lake.
+        polls: the polls.
+        every: time between two polls in milliseconds.
+        keyframes: indices of polls that are written as keyframes. The first poll is always a keyframe.
     """
     recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
@@ -144,13 +147,13 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
     return recording
 
 
-def test_recorded_poll_has_only_rows_that_changed_since_the_previous_poll(tmp_path: Path) -> None:
+def test_recorded_poll_has_only_rows_for_changes_since_the_previous_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
     assert recording.poll(poll_of(101), START + 20_000) == 1
-    # Partition 0 has a new owner, so this poll adds three rows: the member that joined, the member that left, and the
-    # partition.
+    # Partition 0 has a new owner. The poll has a row for the member that joined, one for the member that left, and one
+    # for the partition.
     assert recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
@@ -163,7 +166,7 @@ def test_group_that_a_poll_did_not_read_keeps_its_recorded_values(tmp_path: Path
     assert state.description("pay") is not None
 
 
-def test_recording_reader_returns_a_fault_until_a_later_poll_no_longer_has_it(tmp_path: Path) -> None:
+def test_recording_reader_returns_a_fault_until_a_poll_without_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -172,8 +175,8 @@ def test_recording_reader_returns_a_fault_until_a_later_poll_no_longer_has_it(tm
     assert lake.at(lake.first).faults[0] == slow[0]
 
 
-def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tmp_path: Path) -> None:
-    """After an interrupted flush, the other tables have rows of a poll that is not in table `polls`."""
+def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Path) -> None:
+    """After an interrupted flush, the other tables have rows of a poll that is missing in the table `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -200,10 +203,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_compaction_removes_them(tm
 
 
 def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
-    """A keyframe is a poll whose rows contain the complete state. The rows of all other polls contain only changes.
-
-    The Delta commit of a compaction has `dataChange` false, so that streaming readers do not read the rows again.
-    """
+    """In the Delta commit, `dataChange` is false, so that streaming readers do not read the compacted rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -215,7 +215,7 @@ def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path:
     assert '"dataChange":true' not in log
 
 
-def test_recorder_maintenance_deletes_polls_that_are_older_than_keep_days(tmp_path: Path) -> None:
+def test_recorder_maintenance_deletes_polls_older_than_keep_days(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(), poll_of(101), poll_of(102), every=DAY, keyframes=(1, 2))
     assert recording.keyframe is not None
     recording.writer.maintain(recording.keyframe, 1, (START + 2 * DAY) / 1000)
@@ -236,7 +236,7 @@ def test_recording_reader_returns_the_newest_poll_at_or_before_a_time(tmp_path: 
         lake.at(START / 1000 - 1)
 
 
-def test_recording_reader_finds_polls_that_were_added_after_it_was_opened(tmp_path: Path) -> None:
+def test_refresh_of_a_recording_reader_finds_new_polls(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100))
     lake = RecordingReader(tmp_path)
     assert lake.at(None).offsets("pay").committed[0].offset == 100
@@ -247,11 +247,8 @@ def test_recording_reader_finds_polls_that_were_added_after_it_was_opened(tmp_pa
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
-    """A group changes when it appears, disappears or is listed differently, or when its members change.
-
-    Changes to the offsets of the group are ignored.
-    """
+def test_next_change_finds_changes_across_keyframes_and_days(tmp_path: Path) -> None:
+    """A change is an appearance, disappearance, new state, or new assignment of a group, but not a new offset."""
     moved = replace(STABLE, state="Empty")
     polls = (
         poll_of(1), poll_of(2), poll_of(3, owner="m-2"), poll_of(4, owner="m-2"),
@@ -275,7 +272,7 @@ def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Pat
     assert changes("nobody", back=False) == []
 
 
-def test_comparing_two_polls_lists_changed_groups_members_owners_and_lag(tmp_path: Path) -> None:
+def test_compare_lists_changed_groups_members_owners_and_lags(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100, end=150, groups=("old", "pay")),
@@ -293,7 +290,7 @@ def test_comparing_two_polls_lists_changed_groups_members_owners_and_lag(tmp_pat
         assert found.lags[0].by == 740
 
 
-def test_error_for_a_damaged_lake_names_its_folder(tmp_path: Path) -> None:
+def test_recording_reader_error_names_the_damaged_lake(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     for path in (tmp_path / "recorded/partitions").glob("day=*/*.parquet"):
         path.write_bytes(b"not parquet")
@@ -305,7 +302,7 @@ def test_error_for_a_damaged_lake_names_its_folder(tmp_path: Path) -> None:
         RecordingReader(tmp_path)
 
 
-def test_open_recording_reader_still_works_after_compaction_replaced_its_files(tmp_path: Path) -> None:
+def test_open_recording_reader_still_works_after_a_compaction(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()

@@ -1,4 +1,4 @@
-"""`ReplayAdmin` returns what the cluster returned at the time of the poll, and refuses all writes."""
+"""Tests of `ReplayAdmin`, which returns what the cluster returned at the time of a poll, and refuses all writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true. Raises `TimeoutError` after a minute."""
+    """Wait until `condition` is true. Raise TimeoutError after 60 s."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - the condition has no event that could be awaited
             await asyncio.sleep(0.01)
@@ -45,8 +45,9 @@ async def running_monitor(
     """Run a monitor until the end of the context.
 
     Args:
-        recorded_at: function that returns the time of the replayed poll; None if `admin` is not a replay, or if the
-            health of groups is not tested.
+        admin: the cluster or the replay that the monitor reads.
+        recorded_at: function that returns the time of the replayed poll in seconds since the Unix epoch; None if a
+            test does not need the recorded time.
         options: attributes of `MonitorOptions`.
     """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
@@ -59,7 +60,7 @@ async def running_monitor(
 
 
 def by_member_id(description: GroupDescription) -> GroupDescription:
-    """Return the description with its members sorted by id, because brokers return members in any order."""
+    """Return the description with its members sorted by id, to compare descriptions whose members are in any order."""
     return replace(
         description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
     )
@@ -108,7 +109,7 @@ async def test_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_replay_returns_faults_for_groups_that_were_missing_or_not_described(tmp_path: Path) -> None:
+async def test_replay_returns_faults_for_missing_or_undescribed_groups(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -135,8 +136,8 @@ async def test_replay_returns_recorded_faults_unchanged(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) -> None:
-    """The terminal UI replays a recording with an ordinary monitor, so the monitor must notice each step and seek."""
+async def test_monitor_of_a_replay_notices_each_step_and_seek(tmp_path: Path) -> None:
+    """In a replay, the terminal UI uses the same monitor as for a live cluster."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -158,10 +159,10 @@ async def test_monitor_follows_each_step_and_seek_of_a_replay(tmp_path: Path) ->
         await until(lambda: monitor.snapshot.state_of("pay") == "Stable")
 
 
-async def test_repeated_reads_of_one_replayed_poll_do_not_change_the_health(tmp_path: Path) -> None:
-    """While the replay shows one poll, the monitor reads the same offsets again and again.
+async def test_repeated_reads_of_one_replayed_poll_count_as_one(tmp_path: Path) -> None:
+    """A replay returns the same offsets until it moves to another poll.
 
-    Health counts these reads as one read. Otherwise, the group would seem to have stopped.
+    If each read counted, the group would seem to have stopped.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -182,7 +183,7 @@ async def test_repeated_reads_of_one_replayed_poll_do_not_change_the_health(tmp_
     assert found.lag.lag == 50
 
 
-async def test_list_of_groups_in_a_replay_changes_with_the_poll_that_is_shown(tmp_path: Path) -> None:
+async def test_listing_feed_of_a_replay_returns_changes_after_a_seek(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

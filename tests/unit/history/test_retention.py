@@ -1,4 +1,4 @@
-"""The lake stores the retention of topics and of committed offsets, and the recorder updates it."""
+"""Tests of the retention times of topics and committed offsets, which the recorder stores in the lake."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # The retention of topics `a` and `b` was requested. The cluster returned none for `a`, so its stored value is
-    # removed. The cluster also returned no retention of offsets, but this stored value stays.
+    # The retention times of the topics `a` and `b` were requested. As the cluster returned none for `a`, the stored
+    # value of `a` is removed. The stored value for committed offsets is kept, although the cluster returned none.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.path / "retention.json").stat().st_mode & 0o077 == 0
@@ -51,7 +51,7 @@ def test_damaged_retention_file_is_treated_as_empty(folder: LakeFolder, text: st
     assert load_retention(folder) == Retention({}, DAY)
 
 
-async def test_retention_times_must_be_read_again_ten_minutes_after_the_last_read(folder: LakeFolder) -> None:
+async def test_retention_times_are_due_again_after_ten_minutes(folder: LakeFolder) -> None:
     admin = ScriptedAdmin()
     admin.topic_retention = Retention({"a": HOUR}, DAY)
     refresher = RetentionRefresher(admin, folder)
@@ -63,7 +63,7 @@ async def test_retention_times_must_be_read_again_ten_minutes_after_the_last_rea
     assert refresher.due(601.0)
 
 
-async def test_stored_retention_times_are_kept_if_reading_them_from_the_cluster_fails(folder: LakeFolder) -> None:
+async def test_stored_retention_times_are_kept_if_reading_new_ones_fails(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):
@@ -80,7 +80,7 @@ async def test_stored_retention_times_are_kept_if_reading_them_from_the_cluster_
     assert load_retention(folder) == Retention({"a": HOUR}, DAY)
 
 
-async def test_replay_returns_the_retention_times_that_the_lake_stores(tmp_path: Path) -> None:
+async def test_replay_returns_the_retention_times_stored_in_the_lake(tmp_path: Path) -> None:
     admin = scripted()
     topics = {topic for topic, _ in admin.bounds}
     assert topics

@@ -1,4 +1,4 @@
-"""A row of a recording contains every attribute of the object that was converted to the row."""
+"""Test of converting group descriptions to rows of a recording and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, Subtopology, Topology
 
 
-def test_group_description_is_unchanged_after_conversion_to_a_row_and_back() -> None:
+def test_group_description_converted_to_a_row_and_back_is_unchanged() -> None:
     description = GroupDescription(
         "orders.pay", "streams", "streams", "Stable", 2, "sticky", 7, 8, (Member("m", "c", "h"),), frozenset({"READ"}),
         Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,

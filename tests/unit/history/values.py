@@ -1,4 +1,4 @@
-"""Hypothesis strategies for polls with groups of all types, whose texts contain unusual characters."""
+"""Hypothesis strategies for polls: groups of all types, with unusual characters in ids and other strings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ topologies = st.builds(
 
 @st.composite
 def members(draw: st.DrawFn) -> tuple[Member, ...]:
-    """Draw the members of one group, sorted by id, as a replay returns them."""
+    """Draw the members of one group, sorted by member id, because a replay returns them in this order."""
     ids = sorted(draw(st.sets(texts, max_size=3)))
     return tuple(
         Member(
@@ -82,7 +82,7 @@ listings = st.builds(
 
 
 def descriptions(group: str) -> st.SearchStrategy[GroupDescription]:
-    """Return a strategy for descriptions of one group."""
+    """Return a strategy for descriptions of the group with the id `group`."""
     return st.builds(
         GroupDescription,
         st.just(group),
@@ -135,7 +135,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 @st.composite
 def polls(draw: st.DrawFn) -> PollResult:
-    """Draw one poll. Each listed group may lack a description, offsets or both, as if the poll had not read them."""
+    """Draw the result of one poll. Some listed groups have no description or no offsets, as if they were not read."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}

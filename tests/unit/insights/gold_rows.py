@@ -1,6 +1,6 @@
-"""Build gold tables for tests from a few given values.
+"""Functions that build the rows of gold tables for tests from a few given values.
 
-Columns without a given value are null, or have a fixed value if null is not allowed.
+Other columns are null, or have a fixed value if they are not nullable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table. The module docstring says what columns without a given value contain."""
+    """Return a row of a gold table with these values. Other columns are null, or 0 or empty if not nullable."""
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
     made: dict[str, Any] = {
@@ -53,12 +53,13 @@ def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
 
 
 def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) -> list[dict[str, Any]]:
-    """Return rows of table `lag` for one group, one per minute, until `NOW`.
-
-    The lag of the group grows by one record per minute and reaches the argument `lag` at `NOW`.
+    """Return rows of the table `lag` for one group: one row per minute, the last one at `NOW`.
 
     Args:
-        values: columns with the same value in all rows.
+        group: id of the group.
+        minutes: number of rows.
+        lag: lag of the group at `NOW` in records. In earlier rows, it is smaller by one record per minute.
+        values: further columns, which have the same value in all rows.
     """
     return [
         row(
@@ -70,7 +71,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
 
 def rows_with_problems() -> dict[Table, list[dict[str, Any]]]:
-    """Return rows for all gold tables, in which each rule finds at least one problem."""
+    """Return rows for all gold tables that cause at least one finding of each kind."""
     old = NOW - 4 * HOUR
     return {
         LAG: [*lag_rows("pay"), *lag_rows("fraud"), *lag_rows("fill"), *lag_rows("calm", lag=59)],

@@ -1,4 +1,4 @@
-"""Rules find problems of all kinds in gold tables, and the most urgent finding comes first."""
+"""Tests of the rules that compute findings from gold tables, and of the order of the findings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> No
     assert all(age.written is not None for age in found.tables)
 
 
-def test_finding_about_an_unhealthy_group_lists_its_partitions_as_evidence(tmp_path: Path) -> None:
+def test_unhealthy_finding_lists_the_partitions_of_the_group_as_evidence(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -52,7 +52,7 @@ def test_finding_about_an_unhealthy_group_lists_its_partitions_as_evidence(tmp_p
     assert [values[:4] for values in finding.evidence.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
 
 
-def test_group_that_was_unhealthy_but_recovered_has_no_finding(tmp_path: Path) -> None:
+def test_unhealthy_group_that_has_recovered_has_no_finding(tmp_path: Path) -> None:
     assert "was-ill" not in {
         finding.subject for finding in read_insights(write(tmp_path, rows_with_problems())).findings
     }
@@ -66,7 +66,7 @@ def test_advice_for_an_unhealthy_empty_group_says_it_has_no_members() -> None:
     assert finding.evidence.rows
 
 
-def test_unused_groups_have_no_findings_of_other_kinds(tmp_path: Path) -> None:
+def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None:
     rows = rows_with_problems()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -81,7 +81,7 @@ def test_unused_groups_have_no_findings_of_other_kinds(tmp_path: Path) -> None:
     assert family.since_at_least
 
 
-def test_command_for_many_unused_groups_deletes_them_by_their_common_prefix() -> None:
+def test_command_for_many_unused_groups_deletes_them_by_common_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -111,7 +111,7 @@ def test_at_risk_finding_says_which_records_expire_and_when(values: dict[str, An
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_at_risk_finding_is_more_severe_the_sooner_records_expire(hours: int, severity: Severity) -> None:
+def test_at_risk_finding_is_more_severe_if_records_expire_sooner(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
@@ -151,8 +151,8 @@ def test_expired_records_are_more_urgent_than_records_about_to_expire() -> None:
     assert [f.subject for f in sorted(at_risk(rows), key=lambda f: f.urgency)] == ["lost", "soon", "later"]
 
 
-def test_growing_backlog_of_a_group_without_other_findings_is_reported() -> None:
-    """The backlog is not reported if its oldest unread record is only seconds old, or if its trend is uncertain."""
+def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
+    """It is not reported if the oldest unread record is only seconds old, or if the trend is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -162,7 +162,7 @@ def test_growing_backlog_of_a_group_without_other_findings_is_reported() -> None
     assert drain(unsure, {"g": {"time_lag": 90.0}}, ()) == []
 
 
-def test_group_that_still_rebalances_often_is_more_severe_than_one_that_stopped() -> None:
+def test_flapping_finding_is_more_severe_while_rebalances_continue() -> None:
     def hours(*backs: int) -> list[dict[str, Any]]:
         return [
             row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -191,7 +191,7 @@ def test_group_that_still_rebalances_often_is_more_severe_than_one_that_stopped(
         ({"rate_in": (50.0, None, None)}, None),
     ],
 )
-def test_finding_reports_only_lag_and_rates_that_are_far_from_normal(
+def test_unusual_finding_reports_only_values_far_from_the_baseline(
     values: dict[str, tuple[float, float, float]], what: str | None
 ) -> None:
     told: dict[str, Any] = {}
@@ -208,7 +208,7 @@ def test_unusual_lag_is_not_reported_for_groups_with_other_findings() -> None:
     assert unusual([row(BASELINE, group="g", hour=NOW, **told)], {"g"}) == []
 
 
-def test_findings_leave_special_characters_in_group_ids_unchanged(tmp_path: Path) -> None:
+def test_findings_contain_unchanged_group_ids_with_special_characters(tmp_path: Path) -> None:
     for name in ("[/foo]", "<script>", "caf\udce9", "a\nb"):
         path = tmp_path / str(abs(hash(name)))
         rows = [
@@ -225,7 +225,7 @@ def test_error_for_missing_gold_tables_says_how_to_create_them(tmp_path: Path) -
         read_insights(tmp_path)
 
 
-def test_ages_of_gold_tables_include_the_reason_if_a_table_cannot_be_read(tmp_path: Path) -> None:
+def test_ages_of_unreadable_gold_tables_contain_the_reason(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path)
     folder.prepare()
     rows = pa.table({"day": [NOW.date()], "group": ["g"]})
@@ -254,7 +254,7 @@ def test_empty_gold_tables_give_no_findings(tmp_path: Path) -> None:
     assert (found.findings, found.as_of) == ((), None)
 
 
-def test_lag_history_is_interrupted_where_polls_are_missing(tmp_path: Path) -> None:
+def test_lag_history_has_a_break_where_polls_are_missing(tmp_path: Path) -> None:
     rows = lag_rows("g", minutes=4)
     rows[2]["steady_since"] = rows[3]["steady_since"] = rows[2]["minute"]
     rows += [{**rows[0], "topic": "t", "partition": 1, "lag": 5}]

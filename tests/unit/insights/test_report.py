@@ -1,4 +1,4 @@
-"""The HTML report shows all findings. It contains no scripts and loads nothing from the network."""
+"""Tests of the HTML report, which shows all findings, contains no scripts, and loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALLOWED = PAGE | TEXT | TABLES | PLOTS
 
 
 class Reader(HTMLParser):
-    """Collects the elements, attributes, links and text of a page, and asserts that every element is closed."""
+    """An HTML parser that collects elements, attributes, links and text, and asserts that each element is closed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ def test_report_escapes_markup_and_control_characters_in_group_ids(group: str) -
 
 @settings(max_examples=20)
 @given(st.text(st.characters(codec=None), max_size=40))
-def test_random_group_ids_add_no_unexpected_elements_to_the_report(group: str) -> None:
+def test_group_ids_never_add_html_elements_to_the_report(group: str) -> None:
     assert read(about(group)).tags <= ALLOWED
 
 
@@ -147,7 +147,7 @@ def test_report_shortens_long_group_ids() -> None:
     assert {len(heading) for heading in headings} == {MAX_ID_LENGTH}
 
 
-def test_episodes_are_the_time_spans_in_which_groups_were_unhealthy(tmp_path: Path) -> None:
+def test_report_episodes_are_time_spans_of_unhealthy_groups(tmp_path: Path) -> None:
     rows = rows_with_problems()
     began = NOW - 9 * HOUR
     rows[HEALTH] += [
@@ -167,7 +167,7 @@ def test_episodes_are_the_time_spans_in_which_groups_were_unhealthy(tmp_path: Pa
     assert "STOP from 2026-11-21 07:00 to 2026-11-21 09:00 UTC" in words
 
 
-def test_time_span_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
+def test_report_time_range_limits_plots_and_episodes_but_not_findings(tmp_path: Path) -> None:
     lake = write(tmp_path, rows_with_problems())
     since = NOW.timestamp() - 600
     made = build_report(lake, MADE, since=since)
@@ -177,7 +177,7 @@ def test_time_span_of_a_report_limits_plots_and_episodes_but_not_findings(tmp_pa
 
 
 def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
-    """The number of findings that would come from this table is shown as unknown, not as 0."""
+    """The page shows a dash instead of a number for the findings that are computed from this table."""
     broken = replace(report.insights.tables[2], error="it was <never> made")
     without = tuple(one for one in report.insights.findings if one.kind is not Kind.FLAPPING)
     made = replace(report, insights=replace(report.insights, findings=without, tables=(broken,)), episodes=())
@@ -187,14 +187,14 @@ def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_thinned_plot_line_is_interrupted_at_unknown_values_and_before_gaps() -> None:
+def test_plot_line_is_interrupted_at_unknown_values_and_gaps() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_single_points_between_interruptions_of_a_plot_line_are_drawn_as_bars() -> None:
+def test_isolated_points_of_a_plot_line_are_drawn_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -214,7 +214,7 @@ def test_thinned_plot_line_keeps_the_largest_and_the_last_point() -> None:
 
 
 @pytest.mark.parametrize("days", [0.001, 0.3, 1, 5, 14, 400])
-def test_time_axis_of_a_plot_of_any_length_has_two_to_ten_labels(days: float) -> None:
+def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
     since = 1_795_000_000.0
     svg = plot_episodes([("pay", [Bar(since, since + 1, True, "STOP")])], since, since + days * 86_400)
     assert 2 <= svg.count("<text") - 1 <= 10
@@ -222,14 +222,14 @@ def test_time_axis_of_a_plot_of_any_length_has_two_to_ten_labels(days: float) ->
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """This leaves one megabyte for the rest of the page, which must stay below five megabytes."""
+    """The whole page must be smaller than five megabytes."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
     assert MAX_PLOTTED_GROUPS * len(svg) < 4_000_000
 
 
-def test_error_of_kgtui_report_says_how_to_install_a_missing_package(
+def test_report_without_the_jinja2_package_gives_the_install_command(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report_module._environment.cache_clear()

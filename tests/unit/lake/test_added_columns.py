@@ -1,4 +1,4 @@
-"""A column can be added to the schema of a table. Lakes that were written before stay readable and writable."""
+"""Tests of adding columns to the schema of a table: existing lakes remain readable and writable."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ COLUMNS = ("poll", "group", "number", "text", "state")
 
 
 def with_added_columns(table: Table, position: int | None = None) -> Table:
-    """Return a table with two more columns, `number` and `text`.
+    """Return the definition of `table` with two additional columns, `number` and `text`.
 
     Args:
-        position: index of the first new column; None for the end of the table.
+        table: the definition.
+        position: index of the first additional column; None to append both columns.
     """
     columns = list(table.columns)
     position = len(columns) if position is None else position
@@ -43,9 +44,13 @@ def with_added_columns(table: Table, position: int | None = None) -> Table:
 
 
 def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTable:
-    """Append a row of group `pay` with these values to a table whose newest keyframe is `START`.
+    """Append one row for the group `pay` to the table in folder `path`, and return the table.
 
-    The table is opened for every call, as in a new process. The columns of `values` may be missing in the stored table.
+    Args:
+        path: folder of the table.
+        table: definition of the table. The stored table may lack some of its columns.
+        poll: time of the poll in milliseconds since the Unix epoch. The keyframe of the row is `START`.
+        values: further columns of the row.
     """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)
@@ -54,7 +59,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
-    """Return the rows in the order of polls, after checking that each way of reading returns the same rows."""
+    """Return the rows of the table, sorted by poll. Assert that all three ways of reading return the same rows."""
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
     keyframe = recorded.read_keyframe(DAY, START)
@@ -74,7 +79,7 @@ NEW_ROW = {"poll": LATER, "group": "pay", "number": 7, "text": "new", "state": "
 
 
 @pytest.mark.parametrize("position", [None, 5], ids=["at the end", "in the middle"])
-def test_added_column_is_null_in_rows_that_were_written_before(tmp_path: Path, position: int | None) -> None:
+def test_added_column_is_null_in_rows_written_earlier(tmp_path: Path, position: int | None) -> None:
     wider = with_added_columns(GROUPS, position)
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7, text="new")
@@ -84,7 +89,7 @@ def test_added_column_is_null_in_rows_that_were_written_before(tmp_path: Path, p
     assert read_rows(tmp_path, wider) == [OLD_ROW, NEW_ROW]
 
 
-def test_lake_that_is_never_written_again_has_nulls_in_added_columns(tmp_path: Path) -> None:
+def test_reading_a_lake_returns_nulls_for_columns_added_later(tmp_path: Path) -> None:
     wider = with_added_columns(GROUPS)
     recorded = append(tmp_path, GROUPS, START)
     assert read_rows(tmp_path, wider) == [OLD_ROW]
@@ -95,8 +100,8 @@ def test_lake_that_is_never_written_again_has_nulls_in_added_columns(tmp_path: P
     assert "number" not in {field.name for field in delta.schema().fields}
 
 
-def test_older_kgtui_ignores_and_keeps_columns_that_it_does_not_know(tmp_path: Path) -> None:
-    """Today's schema stands for the older kgtui, which writes and compacts a lake of a newer one."""
+def test_older_kgtui_version_ignores_and_keeps_unknown_columns(tmp_path: Path) -> None:
+    """Here, the older kgtui has the current schema, and the newer kgtui has a schema with two more columns."""
     wider = with_added_columns(GROUPS)
     append(tmp_path, wider, START, number=7, text="new")
     older = append(tmp_path, GROUPS, LATER)
@@ -108,7 +113,7 @@ def test_older_kgtui_ignores_and_keeps_columns_that_it_does_not_know(tmp_path: P
 
 
 def test_added_column_is_nullable_in_the_stored_table(tmp_path: Path) -> None:
-    """Otherwise, deltalake could no longer read the rows that were written before."""
+    """The definition says that the column is not nullable, but the existing rows have no value for it."""
     wider = replace(GROUPS, columns=(*GROUPS.columns, Column("number", "int", "a number", nullable=False)))
     append(tmp_path, GROUPS, START)
     recorded = append(tmp_path, wider, LATER, number=7)
@@ -130,14 +135,14 @@ def test_missing_columns_are_added_to_a_silver_table_once(tmp_path: Path) -> Non
     assert [field.name for field in delta.schema().fields] == list(wider.names)
 
 
-# -- tests with whole recordings ---------------------------------------------------------------------------------------
+# Tests with complete recordings
 
 
 WIDER = {table.name: with_added_columns(table) for table in (POLLS, GROUPS, PARTITIONS)}
 
 
 def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the schemas in the recorder and in the readers with schemas that have more columns."""
+    """Give the tables `polls`, `groups` and `partitions` additional columns, in the recorder and in the readers."""
     tables = tuple(WIDER.get(table.name, table) for table in TABLES)
     for module in (writer_module, recording_reader, keyframe_module, poll_reader):
         for name, value in {table.name.upper(): table for table in tables}.items():
@@ -147,7 +152,7 @@ def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class WiderBuilder(RecordingBuilder):
-    """Writes recordings after `upgrade`. The new columns have the values of `NEW_ROW`."""
+    """Builder for recordings after `upgrade`. It fills the additional columns with the values in `NEW_ROW`."""
 
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(path)
@@ -161,7 +166,7 @@ class WiderBuilder(RecordingBuilder):
 
 
 def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
-    """Return poll → state of the cluster and of group `pay` at this poll."""
+    """Return time of each poll in milliseconds → recorded state of the cluster and of the group `pay`."""
     found: dict[int, tuple[object, ...]] = {}
     for poll in lake.polls():
         at = lake.at(poll)
@@ -170,7 +175,7 @@ def states(lake: RecordingReader) -> dict[int, tuple[object, ...]]:
 
 
 def added(path: Path, name: str) -> list[tuple[int, int | None, str | None]]:
-    """Return poll, `number` and `text` of each row of a recorded table, in the order of polls."""
+    """Return the columns `poll`, `number` and `text` of the table `name`, sorted by poll."""
     rows = RecordedTable(LakeFolder.of(path).table(name), WIDER[name]).read(["poll", "number", "text"])
     return sorted(tuple(row.values()) for row in rows.to_pylist())
 
@@ -203,7 +208,7 @@ def test_recorder_continues_a_recording_after_columns_were_added(
         assert [row.offset for row in lake.at(LATER / 1000).offsets("pay").committed] == [120]
         assert [len(poll.groups) for poll in poll_reader.read_polls(lake, ["pay"], lake.polls())] == [1, 1, 1]
         assert list(lake.group_timeline("pay", START / 1000, LATER / 1000).lag) == [50, 30]
-        change = lake.next_change("pay", START / 1000)  # the first value of a new column counts as a change
+        change = lake.next_change("pay", START / 1000)  # The first value in an additional column counts as a change.
         assert change is not None
         assert change.ms == LATER
         for name in WIDER:

@@ -1,4 +1,4 @@
-"""Only one process can hold the lock of a lake. After that process has died, another process can take the lock."""
+"""Tests of the recorder lock of a lake: one process holds it, and another can take it after that process has died."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ lock = RecorderLock(Path(sys.argv[1])); lock.take(); print("held", flush=True); 
 
 
 def held_by_another(path: Path) -> subprocess.Popen[str]:
-    """Start a process that holds the lock until it is killed, and return it once it holds the lock."""
+    """Start a process that takes the lock at `path` and holds it until it is killed. Return the process."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -57,7 +57,7 @@ def test_taking_the_recorder_lock_of_a_killed_process_reports_its_crash(tmp_path
     lock.release()
 
 
-def test_next_holder_of_the_lock_reports_a_crash_only_if_there_was_one(tmp_path: Path) -> None:
+def test_next_holder_of_the_lock_reports_only_unclean_releases(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()

@@ -33,7 +33,7 @@ NOW = START / 1000 + 3 * 86_400
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """Return a lake with two polls on each of three days, and a gold table with two files for each day."""
+    """Return a lake with two recorded polls per day on three days, and a gold table with two files per day."""
     path = tmp_path / "lake"
     made = RecordingBuilder(path)
     for day in range(3):
@@ -50,7 +50,7 @@ def by_table(path: Path) -> dict[str, maintenance.TableStatus]:
     return {one.table.title: one for one in maintenance.status(path).tables}
 
 
-def test_lake_status_has_size_and_days_of_every_table(lake: Path) -> None:
+def test_lake_status_contains_size_and_days_of_each_table(lake: Path) -> None:
     found = by_table(lake)
     assert list(found)[-1] == "gold/lag"
     polls, gold = found["recorded/polls"].contents, found["gold/lag"].contents
@@ -63,14 +63,14 @@ def test_lake_status_has_size_and_days_of_every_table(lake: Path) -> None:
     assert 0 < gold.bytes < found["gold/lag"].disk < maintenance.status(lake).disk
 
 
-def test_lake_status_of_an_empty_table_has_no_days(lake: Path) -> None:
+def test_lake_status_contains_no_days_for_an_empty_table(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": pa.array([], pa.string())}))
     contents = by_table(lake)["gold/cleanup"].contents
     assert contents is not None
     assert (contents.rows, contents.first, contents.last) == (0, None, None)
 
 
-def test_status_and_optimize_report_a_damaged_table_and_process_the_other_tables(lake: Path) -> None:
+def test_status_and_optimize_report_a_damaged_table_and_continue(lake: Path) -> None:
     log = lake / "gold/lag/_delta_log"
     (log / "00000000000000000000.json").write_text("{")
     found = by_table(lake)
@@ -82,7 +82,7 @@ def test_status_and_optimize_report_a_damaged_table_and_process_the_other_tables
     assert not done["recorded"].error
 
 
-def test_lake_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
+def test_lake_maintenance_rejects_a_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     for work in (
         maintenance.status,
         lambda path: list(maintenance.optimize(path)),
@@ -92,7 +92,7 @@ def test_lake_maintenance_refuses_a_folder_that_is_not_a_lake(tmp_path: Path) ->
             work(tmp_path)
 
 
-def test_lake_status_refuses_a_lake_of_a_newer_kgtui_version(lake: Path) -> None:
+def test_lake_status_rejects_a_lake_of_a_newer_kgtui_version(lake: Path) -> None:
     marker = lake / "lake.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "version": 99}))
     with pytest.raises(LakeError, match="newer kgtui"):
@@ -136,7 +136,7 @@ def test_optimize_skips_the_recorded_tables_while_a_recorder_runs(lake: Path) ->
     assert maintenance.status(lake).recorder is None
 
 
-def test_optimize_does_not_suppress_the_report_of_a_recorder_crash(lake: Path) -> None:
+def test_recorder_reports_an_earlier_crash_even_after_optimize(lake: Path) -> None:
     path = LakeFolder.of(lake).lock
     killed = {"host": socket.gethostname(), "pid": _dead_pid(), "since": 1.0}
     path.write_text(json.dumps(killed))
@@ -149,7 +149,7 @@ def test_optimize_does_not_suppress_the_report_of_a_recorder_crash(lake: Path) -
     lock.release()
 
 
-def test_expired_recorder_lock_of_another_host_counts_as_released(tmp_path: Path) -> None:
+def test_current_holder_ignores_an_expired_lock_of_another_host(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -158,7 +158,7 @@ def test_expired_recorder_lock_of_another_host_counts_as_released(tmp_path: Path
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
+def test_prune_deletes_days_older_than_the_keep_rule(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -171,7 +171,7 @@ def test_prune_deletes_days_older_than_the_keep_rule_allows(lake: Path) -> None:
 
 
 def test_prune_deletes_rows_from_table_polls_before_other_tables(lake: Path) -> None:
-    """If pruning is interrupted, readers ignore the remaining rows, because their polls are no longer in `polls`."""
+    """If pruning is interrupted after that, readers ignore the other rows, whose polls are missing in `polls`."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 
 
@@ -191,14 +191,14 @@ def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Pat
     assert [one.table for one in done] == ["gold/lag"]
 
 
-def test_prune_skips_tables_that_are_not_divided_into_days(lake: Path) -> None:
+def test_prune_skips_tables_that_are_not_partitioned_by_day(lake: Path) -> None:
     load_deltalake().write_deltalake(str(lake / "gold/cleanup"), pa.table({"group": ["a"]}))
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(1), now=NOW)}
     assert "not divided into days" in done["gold/cleanup"].what
 
 
 @pytest.mark.parametrize(("name", "says"), [("gold/leg", "no table gold/leg"), ("recorded/polls", "pruned together")])
-def test_prune_refuses_a_keep_rule_with_an_invalid_table_name(lake: Path, name: str, says: str) -> None:
+def test_prune_rejects_a_keep_rule_with_an_invalid_table_name(lake: Path, name: str, says: str) -> None:
     with pytest.raises(LakeError, match=says):
         list(maintenance.prune(lake, KeepRules(None, ((name, 1),)), now=NOW))
 

@@ -1,4 +1,4 @@
-"""The rows of one Kafka group can be read from a compacted file without reading the blocks of other groups."""
+"""Tests of `CompactedFile`, which reads the rows of one Kafka group without reading the blocks of other groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """Return rows for table `members`, sorted by the key of the table. `groups` maps group id to number of members."""
+    """Return sorted rows for the table `members`. `groups` maps each group id to its number of members."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
@@ -49,7 +49,7 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return group → number of its members in these blocks of a file. A block contains all rows of its groups."""
+    """Return group id → number of rows for its members in these blocks of the file."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1
@@ -71,7 +71,7 @@ def test_compacted_file_has_all_rows_of_a_group_in_one_block(tmp_path: Path, mon
     assert all(size >= 10 for size in sizes[:-1])
 
 
-def test_block_of_a_group_without_rows_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_of_returns_none_for_a_group_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "BLOCK", 1)
     file = written(tmp_path / "file", {"b": 1, "d": 1})
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
@@ -80,7 +80,7 @@ def test_block_of_a_group_without_rows_is_none(tmp_path: Path, monkeypatch: pyte
 def test_compacted_file_has_one_block_if_statistics_lack_a_long_group_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parquet stores no minimum and maximum for a row group with a group id of more than 4,096 bytes."""
+    """The statistics of a Parquet row group lack minimum and maximum if a group id is longer than 4,096 bytes."""
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
     file = written(tmp_path / "file", groups)

@@ -1,6 +1,6 @@
-"""Tests of pending days, whose gold rows the next run of the pipeline computes.
+"""Tests of pending days, the days whose gold rows the next run of the pipeline must compute.
 
-Pending days begin with the earlier of two days: the first day that has new rows, and the newest computed day.
+The first pending day is the first day with new source rows or the newest computed day, whichever is earlier.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row for each of `days` to a table. All columns but `day` are null or, if not nullable, 0 or empty."""
+    """Append one row per day to the table. Columns other than `day` are null or, if not nullable, 0 or empty."""
     fill: dict[str, Any] = {"string": "", "boolean": False, "long": 0, "int": 0, "double": 0.0}
     rows = [
         {
@@ -68,7 +68,6 @@ def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
 
 
 def test_all_days_of_a_recording_are_pending_until_the_first_run(folder: LakeFolder) -> None:
-    """A day is pending if the next run of the pipeline must compute its rows of the gold tables."""
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
     assert pending_days(folder).days == ()
@@ -81,7 +80,7 @@ def test_pipeline_run_without_pending_days_does_not_rewrite_the_state_file(folde
     assert (folder.path / "_checkpoints" / "gold.json").stat().st_ino == before
 
 
-def test_rows_of_a_new_day_also_make_the_previous_day_pending(folder: LakeFolder) -> None:
+def test_source_rows_for_a_new_day_make_both_newest_days_pending(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, THIRD)
     assert pending_days(folder).days == (SECOND, THIRD)
@@ -114,7 +113,7 @@ def test_unreadable_state_file_makes_all_days_pending(folder: LakeFolder) -> Non
     assert pending_days(folder).days == (FIRST, SECOND)
 
 
-def test_days_of_an_interrupted_pipeline_run_stay_pending(folder: LakeFolder) -> None:
+def test_days_remain_pending_after_an_interrupted_pipeline_run(folder: LakeFolder) -> None:
     create_tables(folder, GOLD)
     for table in GOLD:
         write(folder, table, FIRST)
@@ -154,14 +153,14 @@ def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeF
     assert pending_days(folder).days == ()
 
 
-def test_all_days_stay_pending_if_creating_gold_tables_was_interrupted(folder: LakeFolder) -> None:
+def test_all_days_remain_pending_if_gold_tables_are_only_partly_created(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)
     assert run_pipeline(folder) == (FIRST, SECOND)
 
 
-def test_finding_the_pending_days_of_an_unreadable_table_raises_lake_error(folder: LakeFolder) -> None:
+def test_pending_days_with_an_unreadable_table_raises_lake_error(folder: LakeFolder) -> None:
     run_pipeline(folder)
     log = folder.table(COMMITS.name, COMMITS.layer) / "_delta_log"
     log.mkdir(parents=True)

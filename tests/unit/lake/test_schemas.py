@@ -1,4 +1,4 @@
-"""The table schemas are valid, and a folder is checked before it is used as a lake."""
+"""Tests that the table schemas are valid, and that a folder is checked before it is used as a lake."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_lake_schemas_import_only_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_recorded_tables_begin_with_columns_day_keyframe_and_poll(table: object) -> None:
+def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: object) -> None:
     assert table.names[:3] == ("day", "keyframe", "poll")  # type: ignore[attr-defined]
     assert set(table.key) <= set(table.names)  # type: ignore[attr-defined]
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_flush_appends_to_table_polls_last() -> None:
+def test_polls_is_the_last_table_that_a_flush_writes() -> None:
     assert TABLES[-1] is POLLS
 
 
@@ -55,7 +55,7 @@ def test_names_of_pipeline_tables_are_unique_and_their_keys_are_columns() -> Non
         assert arrow_schema(table).names == list(table.names)
 
 
-def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+def test_new_lake_has_mode_0700_and_its_marker_file_0600(tmp_path: Path) -> None:
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()
@@ -63,7 +63,7 @@ def test_new_lake_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((folder.path / MARKER).stat().st_mode) == 0o600
 
 
-def test_lake_of_a_newer_kgtui_version_is_refused_and_not_changed(tmp_path: Path) -> None:
+def test_lake_of_a_newer_kgtui_version_is_rejected_and_unchanged(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path / "lake").prepare()
     marker = tmp_path / "lake" / MARKER
     newer = json.loads(marker.read_text()) | {"version": VERSION + 1}
@@ -103,11 +103,11 @@ def test_lake_without_polls_cannot_be_opened_as_a_recording(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("path", ["s3a://bucket/lake", "gs://lake", "file:///tmp/lake", Path("s3://bucket")])
-def test_url_is_refused_as_the_path_of_a_lake(path: str | Path) -> None:
+def test_lake_path_that_is_a_url_is_rejected(path: str | Path) -> None:
     with pytest.raises(LakeError, match="lakes in object stores are not supported yet"):
         LakeFolder.of(path)
 
 
-def test_lake_in_an_unknown_home_folder_is_rejected() -> None:
+def test_lake_path_with_an_unknown_home_folder_is_rejected() -> None:
     with pytest.raises(LakeError, match="the home folder of this user is not known"):
         LakeFolder.of("~no-such-user/lake")
