@@ -285,7 +285,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    first = _differs(columns, "keyframe", "topic", "partition")
+    first = differs(columns, "keyframe", "topic", "partition")
     position, end, lag = _values(columns)
     found = {"lag": lag}
     for name, values in (("known_lags", lag), ("known_ends", end), ("known_positions", position)):
@@ -293,7 +293,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     changes = {}
     for name, values in found.items():
         filled = pc.fill_null(values, 0)
-        changes[name] = pc.subtract(filled, pc.if_else(first, 0, pc.fill_null(_previous(filled), 0)))
+        changes[name] = pc.subtract(filled, pc.if_else(first, 0, pc.fill_null(previous(filled), 0)))
     return changes
 
 
@@ -305,10 +305,10 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    first = _differs(columns, "topic", "partition")
+    first = differs(columns, "topic", "partition")
     position, end, _ = _values(columns)
     nothing = pa.scalar(None, pa.int64())
-    written, read = (pc.if_else(first, nothing, pc.subtract(values, _previous(values))) for values in (end, position))
+    written, read = (pc.if_else(first, nothing, pc.subtract(values, previous(values))) for values in (end, position))
     return {
         # The log end offset decreases if the topic was deleted and created again. The number of written records is then
         # unknown, so `written` is null.
@@ -353,12 +353,12 @@ def _owner_changes(columns: Mapping[str, pa.Array], beginning: int) -> dict[int,
         return {}
     kept = {name: owned[name].combine_chunks() for name in names}
     kept["owner"] = kept["owner"].indices
-    reassigned = pc.and_(_differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], beginning))
+    reassigned = pc.and_(differs(kept, "topic", "partition", "owner"), pc.greater(kept["poll"], beginning))
     counts = pc.value_counts(kept["poll"].filter(reassigned)).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
 
 
-def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
+def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
     """Return a boolean column that says for each row whether one of the columns `names` differs from the previous row.
 
     The value of the first row is true.
@@ -373,7 +373,7 @@ def _differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
     return pa.concat_arrays([pa.array([True]), differs])
 
 
-def _previous(values: pa.Array) -> pa.Array:
+def previous(values: pa.Array) -> pa.Array:
     """Shift values by one row, so that each row has the value of the previous row. The first row is null."""
     import pyarrow as pa
 

@@ -91,7 +91,7 @@ class _GroupStates:
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
         names = [escape_surrogates(group) for group in groups]
         self._tables = {
-            table.name: _RowsByPoll(
+            table.name: RowsByPoll(
                 recording.rows_of(table, _columns(table), keyframe, until), None if all_groups else names
             )
             for table, all_groups in ((GROUPS, False), (MEMBERS, False), (PARTITIONS, False), (FAULTS, True))
@@ -175,7 +175,7 @@ class _GroupStates:
         return PollRead(poll, reads, without_group)
 
 
-class _RowsByPoll:
+class RowsByPoll:
     """The rows of one table, by poll. They are converted to Python one poll at a time, which saves memory.
 
     Args:

@@ -1,0 +1,313 @@
+"""Find the events in a recording, with the same comparisons as the monitor of a live cluster."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from kgtui.history import rows
+from kgtui.history.group_timeline import differs, previous
+from kgtui.history.poll_reader import RowsByPoll
+from kgtui.lake.arrow import escape_surrogates, sort_by_key, to_one_chunk, to_values
+from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITION, PARTITIONS
+from kgtui.model.event import (
+    Event,
+    LastDescription,
+    broker_back,
+    broker_lost,
+    listing_events,
+    offset_events,
+    without_members,
+)
+from kgtui.model.group_types import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from kgtui.history.poll_index import RecordedPoll
+    from kgtui.history.recording_reader import RecordingReader
+    from kgtui.lake.schemas import Table
+    from kgtui.lake.schemas.definition import RowValues
+    from kgtui.model.answer import Fault
+    from kgtui.model.group import GroupDescription
+    from kgtui.model.offsets import TopicPartition
+
+Positions = dict["TopicPartition", int]
+PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
+"""Time of a poll in milliseconds → group → the positions before and after the poll, for partitions that may have an
+event."""
+
+_POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
+
+
+def recorded_events(
+    recording: RecordingReader,
+    since: float | None = None,
+    until: float | None = None,
+    groups: Collection[str] | None = None,
+) -> Iterator[Event]:
+    """Yield the events of a recording, oldest first, and those of one poll sorted by group.
+
+    The result for an interval does not depend on where the interval begins and ends: it has exactly the events of the
+    whole recording that are in the interval. For this reason, the owners that partitions had before a rebalance are not
+    remembered across a keyframe.
+
+    Args:
+        since, until: the events after `since` and up to `until` are returned, in seconds since the epoch; None for the
+            first and for the last poll. The first poll has no events, because there is nothing to compare it with.
+        groups: ids of the groups whose events are returned; None for all groups and brokers.
+
+    Raises:
+        LakeError: rows cannot be read.
+    """
+    begin = recording.first if since is None or since < recording.first.at else recording.poll_at(since)
+    tracker = _RecordedState(recording, groups)
+    for keyframe, polls in groupby(recording.polls(begin.keyframe / 1000, until), lambda poll: poll.keyframe):
+        for poll, events in tracker.read_keyframe(keyframe, list(polls)):
+            if poll.ms > begin.ms:
+                yield from events
+
+
+class _RecordedState:
+    """The state of all groups and brokers at one poll, which is compared with the next poll.
+
+    Args:
+        groups: ids of the groups that are compared; None for all groups and brokers.
+    """
+
+    def __init__(self, recording: RecordingReader, groups: Collection[str] | None) -> None:
+        self._recording = recording
+        self._names = None if groups is None else [escape_surrogates(group) for group in groups]
+        self._listed: dict[str, RowValues] = {}
+        self._members: defaultdict[str, dict[str, RowValues]] = defaultdict(dict)
+        self._descriptions: dict[str, LastDescription] = {}
+        self._positions: pa.Table | None = None
+        self._faults: dict[int, dict[str, Fault]] = {}
+        self._begun = False
+
+    def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
+        """Yield each poll of a keyframe with its events.
+
+        Args:
+            polls: the polls to read, in order. The first one is the keyframe.
+        """
+        tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
+        moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
+        by_poll = {name: RowsByPoll(rows_, None) for name, rows_ in tables.items()}
+        self._descriptions.clear()
+        for poll in polls:
+            whole = poll.ms == keyframe
+            events = self._broker_events(poll, by_poll[FAULTS.name], whole=whole) if self._names is None else []
+            events += self._group_events(poll, by_poll, moved.get(poll.ms, {}), whole=whole)
+            yield poll, events if self._begun else []
+            self._begun = True
+
+    def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
+        columns = [name for name in table.names if name not in (PARTITION, "keyframe")]
+        found = to_one_chunk(self._recording.rows_of(table, columns, keyframe, until))
+        return found if table is FAULTS else self._of_groups(found)
+
+    def _of_groups(self, table: pa.Table) -> pa.Table:
+        if self._names is None or not table.num_rows:
+            return table
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = table["group"].chunk(0)
+        return table.filter(pc.is_in(names.dictionary, pa.array(self._names, pa.string())).take(names.indices))
+
+    # -- methods that compare groups and brokers -------------------------------------------------------------------
+
+    def _group_events(
+        self,
+        poll: RecordedPoll,
+        tables: Mapping[str, RowsByPoll],
+        moved: Mapping[str, tuple[Positions, Positions]],
+        *,
+        whole: bool,
+    ) -> list[Event]:
+        """Advance all groups to a poll, and return their events.
+
+        Args:
+            moved: group → positions before and after the poll.
+            whole: whether the rows of the poll are the complete state, because it is a keyframe.
+        """
+        listed_before, members_before = self._advance(poll, tables, whole=whole)
+        events: list[Event] = []
+        for group in sorted(listed_before.keys() | members_before.keys() | moved.keys()):
+            before = listed_before[group] if group in listed_before else self._listed.get(group)
+            after = self._listed.get(group)
+            old, new = (None if row is None else rows.listing_of_row(row) for row in (before, after))
+            events += listing_events(group, poll.at, old, new)
+            if after is None or new is None:
+                self._descriptions.pop(group, None)
+                continue
+            old_members = members_before[group] if group in members_before else self._members[group]
+            last = self._last_description(group, before, old_members)
+            description = self._description(group, after, self._members[group])
+            if description is not None:
+                events += last.update(description, new, poll.at)
+            if group in moved and old is not None:
+                memberless = without_members(old) and without_members(new)
+                events += offset_events(group, poll.at, new, *moved[group], memberless=memberless)
+        return events
+
+    def _advance(
+        self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
+    ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
+        """Apply the rows of a poll.
+
+        Returns:
+            Group → its earlier row in table `groups`, and group → the earlier rows of its members, for groups whose
+            rows have changed. The earlier row is None if the group did not exist.
+        """
+        listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
+        listed_before: dict[str, RowValues | None] = {}
+        members_before: dict[str, dict[str, RowValues]] = {}
+        for group, gone, *row in tables[GROUPS.name].at(poll.ms):
+            if not whole:
+                listed_before[group] = listed.get(group)
+            if gone:
+                listed.pop(group, None)
+            else:
+                listed[group] = tuple(row)
+        for group, member, gone, *row in tables[MEMBERS.name].at(poll.ms):
+            if not whole:
+                members_before.setdefault(group, dict(members[group]))
+            if gone:
+                members[group].pop(member, None)
+            else:
+                members[group][member] = tuple(row)
+        if whole:
+            listed_before = {
+                group: self._listed.get(group)
+                for group in listed.keys() | self._listed.keys()
+                if self._listed.get(group) != listed.get(group)
+            }
+            members_before = {
+                group: self._members.get(group, {})
+                for group in members.keys() | self._members.keys()
+                if self._members.get(group, {}) != members.get(group, {})
+            }
+        self._listed, self._members = listed, members
+        return listed_before, members_before
+
+    def _last_description(
+        self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
+    ) -> LastDescription:
+        """Return what the description of a group is compared with.
+
+        Args:
+            before: row of the group in table `groups` before the poll; None if the group did not exist.
+            members: member id → row of the member before the poll.
+        """
+        last = self._descriptions.get(group)
+        if last is None:
+            last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)
+            old = None if before is None else self._description(group, before, members)
+            if old is not None and before is not None:
+                last.update(old, rows.listing_of_row(before), 0.0)
+        return last
+
+    def _description(self, group: str, row: RowValues, members: Mapping[str, RowValues]) -> GroupDescription | None:
+        return rows.description_of_row(group, row, [rows.member_of_row(*member) for member in members.items()])
+
+    def _broker_events(self, poll: RecordedPoll, table: RowsByPoll, *, whole: bool) -> list[Event]:
+        """Advance the faults of all brokers to a poll, and return the events of brokers."""
+        faults: dict[int, dict[str, Fault]] = {} if whole else {node: dict(own) for node, own in self._faults.items()}
+        for scope, broker, _, name, gone, *row in table.at(poll.ms):
+            if scope == "broker" and broker is not None:
+                own = faults.setdefault(broker, {})
+                own.pop(name, None)
+                if not gone:
+                    own[name] = rows.fault_of_row(broker, None, name, tuple(row))
+        before, self._faults = self._faults, {node: own for node, own in faults.items() if own}
+        events: list[Event] = []
+        changed = sorted(before.keys() ^ self._faults.keys())
+        cluster = self._recording.at(poll).cluster if changed else None
+        for node in changed:
+            address = (cluster and cluster.address(node)) or f"broker {node}"
+            if node in before:
+                events.append(broker_back(node, address, poll.at))
+            else:
+                events.append(broker_lost(node, address, poll.at, next(iter(self._faults[node].values()))))
+        return events
+
+    # -- methods that find positions that went back, or that changed without members --------------------------------
+
+    def _memberless_groups(self, groups: pa.Table) -> pa.Array:
+        """Return the ids of the groups that are Empty at one of the polls, with escaped surrogates."""
+        import pyarrow.compute as pc
+
+        empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)
+        return pc.unique(groups["group"].cast("string").filter(empty))
+
+    def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
+        """Find the positions that went back, or that changed in groups without members.
+
+        They are found with Arrow, because a recording can have millions of rows with positions.
+
+        Args:
+            memberless: ids of the groups that are Empty at one of the polls.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        table = self._of_groups(to_one_chunk(self._recording.rows_of(PARTITIONS, _POSITION_COLUMNS, keyframe, until)))
+        before, self._positions = self._positions, None
+        if before is not None:
+            table = to_one_chunk(pa.concat_tables([before, table], promote_options="permissive"))
+        if not table.num_rows:
+            return {}
+        table = sort_by_key(table, PARTITIONS).combine_chunks()
+        found: PositionChanges = defaultdict(lambda: defaultdict(lambda: ({}, {})))
+        columns = _changed_positions(table, keyframe, memberless)
+        for poll, group, topic, partition, old, new in zip(*map(to_values, columns.columns), strict=True):
+            olds, news = found[poll][group]
+            olds[topic, partition], news[topic, partition] = old, new
+        self._positions = _last_rows(table.filter(pc.greater_equal(table["poll"], keyframe)))
+        return found
+
+
+def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
+    """Return the rows whose position may be an event, with the columns poll, group, topic, partition, before and after.
+
+    Args:
+        table: rows of table `partitions` in one chunk, sorted by key and poll. Rows before the keyframe are the last
+            rows of the previous keyframe. They are compared only with rows of the keyframe, because groups and
+            partitions that the keyframe lacks no longer existed.
+        memberless: ids of the groups for which every change of a position may be an event.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: table[name].chunk(0) for name in table.column_names}
+    keys = {name: columns[name].indices for name in ("group", "topic")} | {"partition": columns["partition"]}
+    position = pc.if_else(
+        columns["gone"], pa.scalar(None, pa.int64()), pc.coalesce(columns["committed"], columns["spso"])
+    )
+    last = previous(position)
+    at_keyframe = pc.equal(columns["poll"], keyframe)
+    consecutive = pc.or_(at_keyframe, pc.fill_null(pc.greater_equal(previous(columns["poll"]), keyframe), False))
+    compared = pc.and_(pc.invert(differs(keys, "group", "topic", "partition")), consecutive)
+    unowned = pc.is_null(columns["owner"])
+    in_memberless = pc.is_in(columns["group"].dictionary, memberless).take(columns["group"].indices)
+    reset = pc.and_(pc.and_(unowned, in_memberless), pc.not_equal(position, last))
+    mask = pc.fill_null(pc.and_(compared, pc.or_kleene(pc.less(position, last), reset)), False)
+    result = {name: columns[name] for name in ("poll", "group", "topic", "partition")}
+    return pa.table(result | {"before": last, "after": position}).filter(mask)
+
+
+def _last_rows(table: pa.Table) -> pa.Table:
+    """Return the last row of each partition. The rows are sorted by key and poll."""
+    import pyarrow as pa
+
+    if not table.num_rows:
+        return table
+    table = table.combine_chunks()
+    keys = {name: table[name].chunk(0).indices for name in ("group", "topic")}
+    first = differs(keys | {"partition": table["partition"].chunk(0)}, "group", "topic", "partition")
+    return table.filter(pa.concat_arrays([first[1:], pa.array([True])]))
