@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
@@ -59,13 +59,24 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     host: str = ""
 
 
-class GroupOptions(TypedDict, total=False):
-    """The optional arguments that the classes of all group types have in common; see `Group`."""
+class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
+    """The properties of a group that scenario files set, and that groups of all types have.
 
-    client: Client | None
-    phases: Phases | None
-    epoch: int
-    seed: int
+    The subclass of each group type adds the properties of that type. The value of `type` in a scenario file is the tag
+    of the subclass.
+
+    Attributes:
+        client: how the clients identify themselves.
+        phases: the states of the rebalance that follows each change of the members; None for the default of the type.
+        epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
+    """
+
+    client: Client = Client()
+    phases: Phases | None = None
+    epoch: int = 7
+
+
+_KeysClass = type[GroupKeys]
 
 
 class Group(ABC):
@@ -78,13 +89,13 @@ class Group(ABC):
         name: group id.
         schedule: the members of the group at each time.
         topics_read: the topics that the group reads.
-        protocol: the protocol type. By default, it is the name of the group type.
-        phases: the states of the rebalance that follows each change of the members.
-        epoch: generation (of a classic group) or group epoch (of other groups) at the start of the cluster.
+        keys: the properties that scenario files set. The constructor takes them as keyword arguments.
     """
 
     type: ClassVar[str]
     default_phases: ClassVar[Phases]
+    keys_class: ClassVar[_KeysClass]
+    keys: GroupKeys
 
     def __init__(
         self,
@@ -92,20 +103,22 @@ class Group(ABC):
         schedule: MembershipSchedule,
         topics_read: Sequence[ConsumedTopic] = (),
         *,
-        protocol: str | None = None,
-        client: Client | None = None,
-        phases: Phases | None = None,
-        epoch: int = 7,
         seed: int = 1,
+        **keys: Any,
     ) -> None:
+        self.keys = self.keys_class(**keys)
         self.name = name
         self.schedule = schedule
         self.topics_read = tuple(topics_read)
-        self.protocol = self.type if protocol is None else protocol
-        self.client = client or Client()
-        self.phases = self.default_phases if phases is None else phases
-        self.epoch = epoch
+        self.client = self.keys.client
+        self.phases = self.default_phases if self.keys.phases is None else self.keys.phases
+        self.epoch = self.keys.epoch
         self.seed = seed
+
+    @property
+    def protocol(self) -> str:
+        """The protocol type: the name of the group type, except in classic groups."""
+        return self.type
 
     def membership(self, t: float) -> Membership:
         """Return the members at time `t`."""

@@ -6,34 +6,20 @@ The classes named `…MemberData` generate these bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from kgtui.protocol.member_data import connect, consumer, schema_registry
-from kgtui.simulator.groups.base import Group, Phases
+from kgtui.simulator.groups.base import Group, GroupKeys, Phases
 from kgtui.simulator.hashing import hash_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Unpack
-
-    from kgtui.simulator.groups.base import Assignment, ConsumedTopic, GroupOptions
-    from kgtui.simulator.membership import Membership, MembershipSchedule
+    from kgtui.simulator.groups.base import Assignment
+    from kgtui.simulator.membership import Membership
 
 MemberBytes = list[tuple[bytes, bytes]]
 """Pairs of metadata and assignment, one per member."""
-
-
-class MemberData(Protocol):
-    """Encodes the metadata and assignments of the members of a Stable group."""
-
-    @property
-    def name(self) -> str:
-        """The protocol that the members have agreed on. In a group of consumers, this is the assignor."""
-
-    def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the metadata and assignment of each member, in the order of `membership.slots`."""
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
@@ -200,38 +186,43 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         return [(self.metadata, self.assignment) for _ in membership.slots]
 
 
-CONSUMER_MEMBER_DATA = ConsumerMemberData()
+AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
+"""Encodes the metadata and assignments of the members of a Stable group.
+
+The attribute `name` is the protocol that the members have agreed on. In a group of consumers, this is the assignor.
+"""
 
 
-class ClassicGroup(Group):
-    """A group in which one member, the leader, assigns partitions or tasks to all members.
+class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The properties of a classic group that scenario files set.
 
     Attributes:
+        protocol: the protocol type, such as `consumer` or `connect`; empty for a simple group.
         member_data: encodes the metadata and assignments of the members.
         outlives: seconds from the time when the last member leaves until the group is Dead, or None if it stays Empty.
     """
 
+    protocol: str = "consumer"
+    member_data: AnyMemberData = ConsumerMemberData()
+    outlives: float | None = None
+
+
+class ClassicGroup(Group):
+    """A group in which one member, the leader, assigns partitions or tasks to all members."""
+
     type: ClassVar[str] = "classic"
     default_phases: ClassVar[Phases] = (("PreparingRebalance", 3.0), ("CompletingRebalance", 1.5))
+    keys_class = ClassicKeys
+    keys: ClassicKeys
 
-    def __init__(
-        self,
-        name: str,
-        schedule: MembershipSchedule,
-        topics_read: Sequence[ConsumedTopic] = (),
-        *,
-        protocol: str = "consumer",
-        member_data: MemberData = CONSUMER_MEMBER_DATA,
-        outlives: float | None = None,
-        **options: Unpack[GroupOptions],
-    ) -> None:
-        super().__init__(name, schedule, topics_read, protocol=protocol, **options)
-        self.member_data = member_data
-        self.outlives = outlives
+    @property
+    def protocol(self) -> str:
+        """The protocol type, which the members have chosen."""
+        return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
         """Return the state. A group is Dead if it has been without members for `outlives` seconds."""
-        if self.outlives is not None and not membership.slots and membership.since >= self.outlives:
+        if self.keys.outlives is not None and not membership.slots and membership.since >= self.keys.outlives:
             return "Dead"
         return super().state_with(membership)
 
@@ -243,12 +234,12 @@ class ClassicGroup(Group):
         membership = self.membership(t)
         state = self.state_with(membership)
         stable = state == "Stable"
-        rows = self.member_data.encode(self, membership) if stable else [(b"", b"")] * len(membership.slots)
+        rows = self.keys.member_data.encode(self, membership) if stable else [(b"", b"")] * len(membership.slots)
         return {
             "GroupId": self.name,
             "GroupState": state,
             "ProtocolType": self.protocol,
-            "ProtocolData": self.member_data.name if stable else "",
+            "ProtocolData": self.keys.member_data.name if stable else "",
             "Members": [
                 {
                     "MemberId": self.member_id(slot),

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgtui.simulator.groups.base import Group, Phases, topic_partitions
+from kgtui.simulator.groups.base import Group, GroupKeys, Phases, topic_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Unpack
-
-    from kgtui.simulator.groups.base import Assignment, ConsumedTopic, GroupOptions
-    from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
+    from kgtui.simulator.groups.base import Assignment
+    from kgtui.simulator.membership import Membership, Slot
 
 
-class ConsumerGroup(Group):
-    """A group for which the broker computes a target assignment; its members adopt it one after the other.
+class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The properties of a consumer group that scenario files set.
 
     Attributes:
         assignor: name of the assignor on the broker.
@@ -23,28 +20,22 @@ class ConsumerGroup(Group):
         classic: numbers of the slots whose members still use the classic protocol, in a group that is being migrated.
     """
 
+    assignor: str = "uniform"
+    regex: str = ""
+    classic: frozenset[int] = frozenset()
+
+
+class ConsumerGroup(Group):
+    """A group for which the broker computes a target assignment; its members adopt it one after the other."""
+
     type: ClassVar[str] = "consumer"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 8.0))
-
-    def __init__(
-        self,
-        name: str,
-        schedule: MembershipSchedule,
-        topics_read: Sequence[ConsumedTopic] = (),
-        *,
-        assignor: str = "uniform",
-        regex: str = "",
-        classic: frozenset[int] = frozenset(),
-        **options: Unpack[GroupOptions],
-    ) -> None:
-        super().__init__(name, schedule, topics_read, **options)
-        self.assignor = assignor
-        self.regex = regex
-        self.classic = classic
+    keys_class = ConsumerKeys
+    keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
         """Return the member id. Brokers generate the ids of classic members; other members generate their own ids."""
-        return super().member_id(slot) if slot.number in self.classic else self.kafka_member_id(slot)
+        return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """Return a row of a ConsumerGroupDescribe response.
@@ -59,7 +50,7 @@ class ConsumerGroup(Group):
             "GroupState": state,
             "GroupEpoch": epoch,
             "AssignmentEpoch": epoch - 1 if state == "Assigning" else epoch,
-            "AssignorName": self.assignor,
+            "AssignorName": self.keys.assignor,
             "Members": self._members(membership, state, epoch),
             "AuthorizedOperations": operations,
         }
@@ -80,11 +71,11 @@ class ConsumerGroup(Group):
                     "MemberEpoch": epoch if reconciled else epoch - 1 if slot in old else 0,
                     "ClientId": self.client_id(slot),
                     "ClientHost": self.host(slot),
-                    "SubscribedTopicNames": [] if self.regex else self.subscribed_topics,
-                    "SubscribedTopicRegex": self.regex,
+                    "SubscribedTopicNames": [] if self.keys.regex else self.subscribed_topics,
+                    "SubscribedTopicRegex": self.keys.regex,
                     "Assignment": topic_partitions(assigned if reconciled else retained(previous, assigned)),
                     "TargetAssignment": topic_partitions(target),
-                    "MemberType": 0 if slot.number in self.classic else 1,
+                    "MemberType": 0 if slot.number in self.keys.classic else 1,
                 }
             )
         return members

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgtui.simulator.groups.base import Assignment, Group, Phases, topic_partitions
+from kgtui.simulator.groups.base import Assignment, Group, GroupKeys, Phases, topic_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Unpack
+    from collections.abc import Iterator
 
-    from kgtui.simulator.groups.base import ConsumedTopic, GroupOptions
-    from kgtui.simulator.membership import MembershipSchedule, Slot
+    from kgtui.simulator.groups.base import ConsumedTopic
+    from kgtui.simulator.membership import Slot
 
 
-class ShareGroup(Group):
-    """A group with share-partition start offsets instead of committed offsets.
+class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The properties of a share group that scenario files set.
 
     Attributes:
         in_flight: number of records per partition after the start offset that are already acknowledged. The lag does
             not include these records.
     """
 
+    in_flight: int = 3
+
+
+class ShareGroup(Group):
+    """A group with share-partition start offsets instead of committed offsets."""
+
     type: ClassVar[str] = "share"
     default_phases: ClassVar[Phases] = ()
-
-    def __init__(
-        self,
-        name: str,
-        schedule: MembershipSchedule,
-        topics_read: Sequence[ConsumedTopic] = (),
-        *,
-        in_flight: int = 3,
-        **options: Unpack[GroupOptions],
-    ) -> None:
-        super().__init__(name, schedule, topics_read, **options)
-        self.in_flight = in_flight
+    keys_class = ShareKeys
+    keys: ShareKeys
 
     def member_id(self, slot: Slot) -> str:
         """Return the member id, which the member generates itself."""
@@ -92,10 +87,11 @@ class ShareGroup(Group):
         """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)
+        ahead = self.keys.in_flight
         for read in self.topics_read:
             starts = read.commits.committed_offsets(read.topic, at)
             rows = [
-                (p, -1, -1) if start is None or p in read.without else (p, start, max(0, end - start - self.in_flight))
+                (p, -1, -1) if start is None or p in read.without else (p, start, max(0, end - start - ahead))
                 for p, (start, end) in enumerate(zip(starts, read.topic.log_ends(t), strict=True))
             ]
             yield read, rows

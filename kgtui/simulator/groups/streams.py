@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
-from kgtui.simulator.groups.base import Group, Phases
+from kgtui.simulator.groups.base import Group, GroupKeys, Phases
 from kgtui.simulator.hashing import hash_uuid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Unpack
-
-    from kgtui.simulator.groups.base import ConsumedTopic, GroupOptions
-    from kgtui.simulator.membership import Membership, MembershipSchedule, Slot
+    from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
 """Subtopology id → partitions of its tasks."""
@@ -39,8 +35,8 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
     changelogs: tuple[str, ...] = ()
 
 
-class StreamsGroup(Group):
-    """A group that runs a Kafka Streams topology; its members are threads, two per process.
+class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The properties of a streams group that scenario files set.
 
     Attributes:
         topology: the subtopologies; the index of a subtopology is its id.
@@ -49,26 +45,19 @@ class StreamsGroup(Group):
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
+    topology: tuple[Subtopology, ...] = ()
+    standbys: int = 0
+    warming: float = 40.0
+    endpoint: bool = True
+
+
+class StreamsGroup(Group):
+    """A group that runs a Kafka Streams topology; its members are threads, two per process."""
+
     type: ClassVar[str] = "streams"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 7.0))
-
-    def __init__(
-        self,
-        name: str,
-        schedule: MembershipSchedule,
-        topics_read: Sequence[ConsumedTopic] = (),
-        *,
-        topology: Sequence[Subtopology] = (),
-        standbys: int = 0,
-        warming: float = 40.0,
-        endpoint: bool = True,
-        **options: Unpack[GroupOptions],
-    ) -> None:
-        super().__init__(name, schedule, topics_read, **options)
-        self.topology = tuple(topology)
-        self.standbys = standbys
-        self.warming = warming
-        self.endpoint = endpoint
+    keys_class = StreamsKeys
+    keys: StreamsKeys
 
     def member_id(self, slot: Slot) -> str:
         """Return the member id, which the thread generates itself."""
@@ -91,7 +80,7 @@ class StreamsGroup(Group):
             "AssignmentEpoch": epoch - 1 if state in ("NotReady", "Assigning") else epoch,
             "Topology": {
                 "Epoch": 2,
-                "Subtopologies": [self._subtopology(i, part) for i, part in enumerate(self.topology)],
+                "Subtopologies": [self._subtopology(i, part) for i, part in enumerate(self.keys.topology)],
             },
             "Members": [
                 self._member(slot, membership, state, epoch, index, t) for index, slot in enumerate(membership.slots)
@@ -122,7 +111,7 @@ class StreamsGroup(Group):
         if state == "NotReady":
             target = before = self._as_message({}, {}, {})
         else:
-            target = self._roles(membership, index, warmups=membership.since < self.warming)
+            target = self._roles(membership, index, warmups=membership.since < self.keys.warming)
             before = self._before(slot, membership)
         process = slot.number // 2
         standby = target["StandbyTasks"] + target["WarmupTasks"]
@@ -136,10 +125,10 @@ class StreamsGroup(Group):
             "TopologyEpoch": 2,
             "ProcessId": str(hash_uuid(self.seed, self.name, "process", process)),
             "UserEndpoint": {"Host": f"{self.client.name}-{process}.streams.svc", "Port": 7070}
-            if self.endpoint
+            if self.keys.endpoint
             else None,
             "ClientTags": [{"Key": "zone", "Value": rack}] if (rack := self.rack(slot)) else [],
-            "TaskOffsets": self._offsets(standby, t, behind=int(max(0.0, self.warming - membership.since) * 50)),
+            "TaskOffsets": self._offsets(standby, t, behind=int(max(0.0, self.keys.warming - membership.since) * 50)),
             "TaskEndOffsets": self._offsets(standby, t, behind=0),
             "Assignment": target if reconciled else before,
             "TargetAssignment": before if state == "Assigning" else target,
@@ -154,19 +143,19 @@ class StreamsGroup(Group):
     def _roles(self, membership: Membership, index: int, *, warmups: bool) -> dict[str, Any]:
         warm: Tasks = {}
         if warmups and membership.before != membership.slots:
-            stateful = [i for i, part in enumerate(self.topology) if part.changelogs]
+            stateful = [i for i, part in enumerate(self.keys.topology) if part.changelogs]
             for number in stateful:
-                tasks = self.topology[number].tasks
+                tasks = self.keys.topology[number].tasks
                 warm[str(number)] = [p for p in range(tasks) if (p + 2) % len(membership.slots) == index][:1]
         return self._roles_of(len(membership.slots), index, warm)
 
     def _roles_of(self, members: int, index: int, warm: Tasks) -> dict[str, Any]:
         active: Tasks = {}
         standby: Tasks = {}
-        for number, part in enumerate(self.topology):
+        for number, part in enumerate(self.keys.topology):
             active[str(number)] = [p for p in range(part.tasks) if p % members == index]
             if part.changelogs:
-                copies = range(1, min(self.standbys, members - 1) + 1)
+                copies = range(1, min(self.keys.standbys, members - 1) + 1)
                 standby[str(number)] = [p for p in range(part.tasks) if index in {(p + c) % members for c in copies}]
         spare = {
             key: [p for p in tasks if p not in standby.get(key, ()) and p not in active[key]]

@@ -1,13 +1,14 @@
 """The keys of a scenario file: `ScenarioFile` at the top level, `TopicSpec` in `[topics]`, `GroupSpec` in `[[groups]]`.
 
-To add a key, add a field to one of these classes. msgspec checks the types of values and rejects unknown keys.
+The properties of groups are attributes of the `…Keys` classes in `kgtui.simulator.groups`. To add a key, add a field to
+one of these classes. msgspec checks the types of values and rejects unknown keys.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kgtui.simulator.commit_patterns import (
     STEADY,
@@ -21,17 +22,10 @@ from kgtui.simulator.commit_patterns import (
     VariableSpeed,
 )
 from kgtui.simulator.groups.base import Client, ConsumedTopic, Group
-from kgtui.simulator.groups.classic import (
-    CONSUMER_MEMBER_DATA,
-    ClassicGroup,
-    ConnectMemberData,
-    ConsumerMemberData,
-    RawMemberData,
-    SchemaRegistryMemberData,
-)
-from kgtui.simulator.groups.consumer import ConsumerGroup
-from kgtui.simulator.groups.share import ShareGroup
-from kgtui.simulator.groups.streams import StreamsGroup, Subtopology
+from kgtui.simulator.groups.classic import ClassicGroup, ClassicKeys
+from kgtui.simulator.groups.consumer import ConsumerGroup, ConsumerKeys
+from kgtui.simulator.groups.share import ShareGroup, ShareKeys
+from kgtui.simulator.groups.streams import StreamsGroup, StreamsKeys
 from kgtui.simulator.membership import (
     ConstantMembership,
     MembershipSchedule,
@@ -47,7 +41,11 @@ _DELETED_BASE = 48_000
 """Log end offset that each partition of a deleted topic had when the topic was deleted."""
 
 AnyPattern: TypeAlias = Steady | Lagging | Draining | Batch | Stuck | BelowLogStart | NeverCommitted | VariableSpeed
-AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
+AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
+GROUP_CLASSES: dict[type, type[Group]] = {
+    group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
+}
+"""Class with the properties of a group type → class of the groups."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,8 +86,8 @@ class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
     subscribed: bool = True
 
 
-class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The keys that groups of all types have. Exactly one of `members`, `constant`, `rotation` and `schedule` is set.
+class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The id, the members and the topics of a group. Exactly one of the four keys for members is set.
 
     Attributes:
         id: group id.
@@ -98,14 +96,9 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
         rotation: the members of a group that change in an endless rotation.
         schedule: the members of a group that join and leave at given times.
         reads: the topics that the group reads.
-        client: how the clients identify themselves.
-        phases: the states of a rebalance with their durations in seconds; None for the default of the group type.
-        epoch: generation (classic groups) or group epoch at the start of the cluster.
         configs: group configs that differ from the defaults.
-        group_class: the class of the group; its constructor takes the additional keys of the group type.
+        keys: all other keys of the table. The class for the group type documents them, for example `ConsumerKeys`.
     """
-
-    group_class: ClassVar[type[Group]]
 
     id: str
     members: int | None = None
@@ -113,24 +106,14 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     rotation: RotatingMembership | None = None
     schedule: ScheduledMembership | None = None
     reads: tuple[ReadSpec, ...] = ()
-    client: Client = Client()
-    phases: tuple[tuple[str, float], ...] | None = None
-    epoch: int = 7
     configs: dict[str, str] = {}
+    keys: AnyGroupKeys
 
     def build(self, topics: dict[str, Topic], seed: int) -> Group:
         """Build the group; raises ValueError if the membership or a topic is missing."""
-        own_keys = [name for name in self.__struct_fields__ if name not in GroupSpec.__struct_fields__]
-        return self.group_class(
-            self.id,
-            self.membership(),
-            self.topics_read(topics),
-            client=self.client,
-            phases=self.phases,
-            epoch=self.epoch,
-            seed=seed,
-            **{name: getattr(self, name) for name in own_keys},
-        )
+        group_class = GROUP_CLASSES[type(self.keys)]
+        keys = structs.asdict(self.keys)
+        return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
         """Return the members over time; raises ValueError unless exactly one of the four membership keys is set."""
@@ -151,48 +134,6 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
             ConsumedTopic(topics[read.topic], read.commits, read.without, read.metadata, read.subscribed)
             for read in self.reads
         ]
-
-
-class ClassicSpec(GroupSpec, tag="classic", frozen=True, kw_only=True):
-    """The additional keys of a classic group; see `ClassicGroup`."""
-
-    group_class: ClassVar = ClassicGroup
-
-    protocol: str = "consumer"
-    member_data: AnyMemberData = CONSUMER_MEMBER_DATA
-    outlives: float | None = None
-
-
-class ConsumerSpec(GroupSpec, tag="consumer", frozen=True, kw_only=True):
-    """The additional keys of a consumer group; see `ConsumerGroup`."""
-
-    group_class: ClassVar = ConsumerGroup
-
-    assignor: str = "uniform"
-    regex: str = ""
-    classic: frozenset[int] = frozenset()
-
-
-class ShareSpec(GroupSpec, tag="share", frozen=True, kw_only=True):
-    """The additional keys of a share group; see `ShareGroup`."""
-
-    group_class: ClassVar = ShareGroup
-
-    in_flight: int = 3
-
-
-class StreamsSpec(GroupSpec, tag="streams", frozen=True, kw_only=True):
-    """The additional keys of a streams group; see `StreamsGroup`."""
-
-    group_class: ClassVar = StreamsGroup
-
-    topology: tuple[Subtopology, ...] = ()
-    standbys: int = 0
-    warming: float = 40.0
-    endpoint: bool = True
-
-
-AnyGroupSpec: TypeAlias = ClassicSpec | ConsumerSpec | ShareSpec | StreamsSpec
 
 
 class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
@@ -224,15 +165,15 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
         """Return all ids: first `ids`, then the ids of `padded`."""
         return [*self.ids, *self._padded()]
 
-    def specs(self) -> list[AnyGroupSpec]:
+    def specs(self) -> list[GroupSpec]:
         """Return the specs of the groups, one per id."""
         empty = self.empty | set(self._padded())
         return [
-            ClassicSpec(
+            GroupSpec(
                 id=name,
                 members=0 if name in empty else 1,
                 reads=(ReadSpec(self.topic, Stuck(40), metadata=name[:60]),),
-                client=Client(f"client {name[:40]}"),
+                keys=ClassicKeys(client=Client(f"client {name[:40]}")),
             )
             for name in self.all()
         ]
@@ -257,5 +198,5 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
     extends: str | None = None
     without_groups: bool = False
     topics: dict[str, TopicSpec] = {}
-    groups: tuple[AnyGroupSpec, ...] = ()
+    groups: tuple[GroupSpec, ...] = ()
     hostile_ids: HostileIds | None = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kgtui.errors import UsageError
-from kgtui.simulator.scenarios.file_keys import AnyGroupSpec, ScenarioFile, TopicSpec
+from kgtui.simulator.scenarios.file_keys import AnyGroupKeys, GroupSpec, ScenarioFile, TopicSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +60,8 @@ def check_keys(data: dict[str, Any], keys: Any, where: str) -> Any:
         raise UsageError(f"{where}: {err}") from err
 
 
-def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
-    """Convert each table in `[[groups]]` to an instance of the class for its group type.
+def group_specs(data: dict[str, Any], where: str) -> tuple[GroupSpec, ...]:
+    """Convert each table in `[[groups]]` to a `GroupSpec`.
 
     Error messages begin with `where` and the group id.
 
@@ -72,12 +72,18 @@ def group_specs(data: dict[str, Any], where: str) -> tuple[AnyGroupSpec, ...]:
     if not isinstance(groups, list):
         raise UsageError(f"{where}: groups must be written as [[groups]]")
     return tuple(
-        check_keys(group, AnyGroupSpec, f"{where}, group {group.get('id', number)!r}")
-        for number, group in enumerate(groups, 1)
+        _group_spec(group, f"{where}, group {group.get('id', number)!r}") for number, group in enumerate(groups, 1)
     )
 
 
-def build_groups(specs: list[AnyGroupSpec], topics: dict[str, Topic], seed: int, where: str) -> list[Group]:
+def _group_spec(table: dict[str, Any], where: str) -> GroupSpec:
+    own = {name: table[name] for name in GroupSpec.__struct_fields__ if name in table and name != "keys"}
+    keys = check_keys({name: value for name, value in table.items() if name not in own}, AnyGroupKeys, where)
+    spec: GroupSpec = check_keys({**own, "keys": keys}, GroupSpec, where)
+    return spec
+
+
+def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, where: str) -> list[Group]:
     """Build the groups of a scenario file. Error messages begin with `where`.
 
     Raises:
@@ -125,7 +131,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
         names.append(parent)
         files.append(read_file(path.with_name(f"{parent}.toml")))
     topic_specs: dict[str, TopicSpec] = {}
-    specs: list[AnyGroupSpec] = []
+    specs: list[GroupSpec] = []
     for file in reversed(files):
         topic_specs |= file.topics
         specs += [*file.groups, *([] if file.hostile_ids is None else file.hostile_ids.specs())]

@@ -69,7 +69,7 @@ def test_groups_of_the_company_scenario_have_the_problems_that_its_file_defines(
     assert states == {"PreparingRebalance", "CompletingRebalance", "Stable"}
     migrating = find_group(company, "web.recommend")
     assert isinstance(migrating, ConsumerGroup)
-    assert migrating.classic
+    assert migrating.keys.classic
 
 
 async def test_groups_with_special_characters_in_ids_are_described_and_have_offsets(company: Simulator) -> None:

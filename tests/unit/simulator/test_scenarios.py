@@ -51,6 +51,7 @@ def test_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
         ("[[groups]]\nid = 'g'\ntype = 'new'\nmembers = 1", "group 'g': Invalid value 'new' - at `\\$.type`"),
         ("[[groups]]\ntype = 'share'", "group 1: Object missing required field `id`"),
         (GROUP + "members = 1\nspeed = 3", "group 'g': Object contains unknown field `speed`"),
+        (GROUP + "members = 1\nkeys = { type = 'share' }", "group 'g': Object contains unknown field `keys`"),
         (GROUP + "members = 'many'", "group 'g': Expected `int | null`, got `str` - at `\\$.members`"),
         (GROUP, "group 'g': use exactly one of the keys members, constant, rotation and schedule"),
         (GROUP + "members = 1\nrotation = { period = 1, turns = [[0]] }", "group 'g': use exactly one of the keys"),
