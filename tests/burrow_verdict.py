@@ -1,4 +1,4 @@
-"""Burrow's verdict on a window of offset commits. Tests compare kgtui's health verdicts with it."""
+"""Burrow's algorithm for the verdict on one partition. Tests compare kgtui's verdicts with its result."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
-    """Return Burrow's verdict on one partition, which depends only on its window and the current time.
-
-    The first rule that applies decides:
+    """Return Burrow's verdict on one partition. The first rule that applies decides:
 
     1. The window has no commits, or the number of its commits divided by `intervals` is below `minimum_complete`: OK.
-    2. The current lag is not above `allowed_lag`, or is not known because there is no log end: OK.
-    3. The group stopped committing: STOP.
-    4. The committed offset went back: REWIND.
-    5. Every commit had lag and the committed offset never changed: STALL.
-    6. Every commit had lag and the lag never fell: WARN.
+    2. The current lag is not above `allowed_lag`, or is unknown because the log end is unknown: OK.
+    3. The group has stopped committing: STOP.
+    4. The committed offset has decreased: REWIND.
+    5. Every commit had lag, and the committed offset has never changed: STALL.
+    6. Every commit had lag, and the lag has never decreased: WARN.
     7. Otherwise: OK.
 
     Args:
-        now: current time, in milliseconds since the epoch.
+        window: the most recent commits of the group for the partition.
+        now: current time in milliseconds since the Unix epoch.
+        options: the thresholds in these rules.
     """
     commits, lag = window.commits, window.current_lag
     if not commits:

@@ -1,4 +1,4 @@
-"""Configuration for all tests: the option `--full`, the garbage collector, and the fixtures with real brokers."""
+"""Pytest configuration for all tests: the option `--full`, garbage collection, and the fixtures for real brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     import pytest
 
-# Hypothesis must not fail a test whose examples are slow, because other tests keep the machine busy.
+# Hypothesis must not fail a test because its examples are slow; other tests may keep the machine busy.
 settings.register_profile("kgtui", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kgtui")
 
@@ -23,9 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Let programs that are started by tests react to SIGINT.
+    """Make sure that programs started by tests react to SIGINT.
 
-    A shell makes programs that it starts in the background ignore this signal, and the tests would inherit that.
+    If a shell runs pytest in the background, pytest and the programs that it starts ignore SIGINT by default.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,16 +42,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Freeze all modules and collected tests, so that no garbage collection visits them.
+    """Exclude all modules and collected tests from garbage collection with `gc.freeze`.
 
-    Otherwise, garbage collections take half of the time of a test that runs the terminal UI.
+    Otherwise, garbage collection would take half of the time of tests that run the terminal UI.
     """
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Freeze all objects again if a test of this module has unfrozen them, as tests of many groups do."""
+    """After the last test of a module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`."""
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()

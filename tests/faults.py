@@ -1,17 +1,17 @@
-"""`FaultyLink`: a TCP proxy on loopback, between a client and a server, that fails on demand.
+"""`FaultyLink`, a TCP proxy on loopback between a client and a server, which simulates network faults on demand.
 
 ::
 
     async with FaultyLink("127.0.0.1", broker_port) as link:
         pool = Pool([link.address])
-        link.stall()        # holds back all data; connections stay open
-        link.resume()       # passes the data that was held back
-        link.cut()          # resets every connection, and accepts new connections
-        link.refuse()       # resets every connection, and refuses new connections until `resume`
-        link.black_hole()   # same as `stall`
-        link.slow(0.05)     # delivers all data 50 ms later
+        link.stall()          # holds back all data; connections stay open
+        await link.resume()   # forwards the data that was held back
+        link.cut()            # resets all connections, and accepts new ones
+        await link.refuse()   # resets all connections, and refuses new ones until `resume`
+        link.black_hole()     # same as `stall`
+        link.slow(0.05)       # delays all data by 50 ms
 
-The proxy runs on the event loop of the test, so that a fault begins exactly where the test calls the method.
+The proxy runs on the event loop of the test, so that a fault begins exactly when the test calls the method.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PIECE = 64 * 1024
 
 
 class FaultyLink:
-    """A TCP proxy in front of `host:port`, on a port of its own."""
+    """A TCP proxy that listens on its own port of 127.0.0.1, and forwards connections to `host:port`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -42,16 +42,16 @@ class FaultyLink:
         self.connections = 0
         """Number of connections that have been accepted so far."""
         self.carried = 0
-        """Number of bytes that have been passed on, in both directions together."""
+        """Total number of bytes that have been forwarded in both directions."""
 
     @property
     def port(self) -> int:
-        """The port to connect to. It stays the same after `refuse` and `resume`."""
+        """Port on which the proxy listens. It does not change after `refuse` and `resume`."""
         return self._port
 
     @property
     def address(self) -> str:
-        """The address to connect to, as `127.0.0.1:port`."""
+        """Address on which the proxy listens, as `127.0.0.1:port`."""
         return f"127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
@@ -68,32 +68,32 @@ class FaultyLink:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def connected(self, count: int = 1) -> None:
-        """Wait until this number of connections has been accepted since the start."""
+        """Wait until the proxy has accepted at least `count` connections since its start."""
         while self.connections < count:
             self._taken.clear()
             await self._taken.wait()
 
     def stall(self) -> None:
-        """Hold back all data in both directions until `resume` is called, also on new connections."""
+        """Hold back the data of existing and new connections in both directions until `resume` is called."""
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections, but pass no data until `resume` is called. This is another name for `stall`."""
+        """Do the same as `stall`: accept connections, but forward no data until `resume` is called."""
         self.stall()
 
     async def resume(self) -> None:
-        """Accept connections, and pass data without delay. Data that was held back is passed first."""
+        """End all faults: accept connections, and forward data without delay, beginning with data held back."""
         self._delay = 0.0
         self._cut_after = None
         self._open.set()
         await self._listen()
 
     def slow(self, seconds: float) -> None:
-        """Delay all data by this number of seconds."""
+        """Delay all data by `seconds`, until `resume` is called."""
         self._delay = seconds
 
     def cut(self) -> None:
-        """Reset every open connection now. New connections work normally."""
+        """Reset all open connections. New connections work normally."""
         for writer in list(self._writers):
             writer.transport.abort()
 
@@ -102,7 +102,7 @@ class FaultyLink:
         self._cut_after = size
 
     async def refuse(self) -> None:
-        """Reset every connection, and refuse new connections until `resume` is called."""
+        """Reset all connections, and refuse new connections until `resume` is called."""
         await self._stop_listening()
         self.cut()
 

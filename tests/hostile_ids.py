@@ -1,4 +1,4 @@
-"""The hostile group ids of the demo cluster."""
+"""The group ids in the demo cluster that are difficult to handle, for example because of control characters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from kgtui.simulator.scenarios.loader import read_file
 
 
 def hostile_group_ids() -> list[str]:
-    """Return the group ids that break careless programs, in the order of the scenario file `company.toml`.
-
-    The last two ids are the longest.
-    """
+    """Return these group ids in the order of the scenario file `company.toml`. The last two ids are the longest."""
     hostile_ids = read_file(FOLDER / "company.toml").hostile_ids
     return [] if hostile_ids is None else hostile_ids.all()

@@ -1,7 +1,7 @@
-"""The folders with Kafka's own jars, and the Kafka versions that the tests use.
+"""Paths of the folders with Kafka's own jars, and the Kafka versions that the tests use.
 
-`tests/run` calls `tests/kafka/fetch.py`, which downloads the jars into the folder in the environment variable
-`KGTUI_TEST_CACHE`, by default `~/.cache/kgtui-tests`::
+`tests/run` calls `tests/kafka/fetch.py`, which downloads the jars into the folder that the environment variable
+`KGTUI_TEST_CACHE` names, by default `~/.cache/kgtui-tests`::
 
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library of that version
     kafka-3.9.2/*.jar
@@ -16,36 +16,36 @@ import os
 from pathlib import Path
 
 BROKER_VERSIONS = ("4.3.1", "3.9.2")
-"""Versions of Kafka whose brokers every test run starts."""
+"""Kafka versions whose brokers every test run starts."""
 
 FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
-"""Versions of Kafka on which `tests/run --full` repeats the tests that run on each of `BROKER_VERSIONS`."""
+"""Further Kafka versions with which `tests/run --full` repeats the tests that run with each of `BROKER_VERSIONS`."""
 
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
 _TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
-"""Version of a broker whose tools are not in Maven Central → version of the tools that are used with this broker."""
+"""Kafka version whose command line tools are not in Maven Central → version of the tools that tests use instead."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
 )  # fmt: skip
-"""Versions of Kafka whose `kafka-clients` jar the tests read."""
+"""Kafka versions whose `kafka-clients` jars contain the message schemas that the tests read."""
 
 
 class JarsMissingError(Exception):
-    """Raised when Kafka's jars are not on this machine; the message says how to fetch them."""
+    """Raised if Kafka's jars are not on this machine. The message says how to download them."""
 
 
 def cache() -> Path:
-    """Return the folder for the jars, whether it exists or not."""
+    """Return the path of the folder that contains all downloaded jars. The folder need not exist."""
     return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
 
 
 def folder(version: str) -> Path:
-    """Return the folder with all jars of one broker version.
+    """Return the path of the folder with all jars for a broker of this version.
 
     Raises:
-        JarsMissingError: the jars of this version were not fetched.
+        JarsMissingError: the jars of this version were not downloaded.
     """
     found = cache() / f"kafka-{version}"
     if version not in ALL_BROKER_VERSIONS or not found.is_dir():
@@ -57,34 +57,34 @@ def folder(version: str) -> Path:
 def tools_version(version: str) -> str:
     """Return the version of Kafka's command line tools that the tests use with a broker of `version`.
 
-    It is the same version, if Maven Central has the tools of this version.
+    It is the broker's version if Maven Central has the tools of this version.
     """
     return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
 
 
 def clients_version(version: str) -> str:
-    """Return the version of the Java clients that the tests run against a broker of `version`.
+    """Return the version of the Java clients that the tests run with a broker of `version`.
 
-    Only the folders of `BROKER_VERSIONS` have jars for a Connect worker and a Streams program. A broker of another
-    version gets the newest of these clients.
+    Only the folders of `BROKER_VERSIONS` contain the jars for a Connect worker and a Streams program. With brokers of
+    other versions, the tests run the newest of these clients.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 
 
 def classpath(version: str) -> str:
-    """Return a class path for `java -cp` with the broker of one version, and its tools if `tools_version` is the same.
+    """Return the class path (`java -cp`) of all jars for a broker of this version.
 
     Raises:
-        JarsMissingError: the jars of this version were not fetched.
+        JarsMissingError: the jars of this version were not downloaded.
     """
     return f"{folder(version)}/*"
 
 
 def spark_folder() -> Path:
-    """Return the folder with the jars of Spark's Kafka source and of Delta Lake.
+    """Return the path of the folder with the jars of Spark's Kafka source and of Delta Lake.
 
     Raises:
-        JarsMissingError: the jars were not fetched.
+        JarsMissingError: the jars were not downloaded.
     """
     found = cache() / "spark-jars"
     if not found.is_dir():
@@ -93,10 +93,10 @@ def spark_folder() -> Path:
 
 
 def clients_jar(version: str) -> Path:
-    """Return the `kafka-clients` jar of one version.
+    """Return the path of the `kafka-clients` jar of this version.
 
     Raises:
-        JarsMissingError: the jars of this version were not fetched.
+        JarsMissingError: the jar of this version was not downloaded.
     """
     found = cache() / "kafka-clients" / f"kafka-clients-{version}.jar"
     if not found.is_file():
@@ -107,6 +107,6 @@ def clients_jar(version: str) -> Path:
 def _missing(what: str, where: Path, versions: tuple[str, ...], option: str = "") -> str:
     command = f"python -m tests.kafka.fetch{option}"
     return (
-        f"{what} should be at {where}: run tests/run{option} once (or {command}, which only fetches); "
+        f"{what} should be at {where}: run tests/run{option} once, or {command}, which only downloads jars; "
         f"known versions are {', '.join(versions)}"
     )

@@ -1,4 +1,4 @@
-"""Generates the tables of the README: `python -m tests.readme` writes them into the file."""
+"""Generate the tables in the README. `python -m tests.readme` updates README.md."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PRINTED_BY = {"keys": "kgtui.tui.screen_actions.table", "filter": "kgtui.model.query"}
-"""Name of a marked section of the README → module that prints the text of this section when it is run."""
+"""Name of a generated section in the README → module that prints the text of the section when it is run."""
 
 
 def table(mark: str) -> str:
-    """Run the module that prints a marked section of the README, and return the text."""
+    """Return the text of the README's section `mark`, as printed by the module in `PRINTED_BY`."""
     program = [sys.executable, "-m", PRINTED_BY[mark]]
     return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
 
@@ -23,7 +23,7 @@ def between(text: str, mark: str) -> str:
     """Return the text between the comments `<!-- mark -->` and `<!-- /mark -->`.
 
     Raises:
-        ValueError: one of the two comments does not occur exactly once.
+        ValueError: the two comments do not occur exactly once, each on its own line.
     """
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:
@@ -32,7 +32,7 @@ def between(text: str, mark: str) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the text of the README with its marked sections generated again."""
+    """Return the text of the README with newly generated sections."""
     for mark in PRINTED_BY:
         old = f"<!-- {mark} -->\n{between(text, mark)}<!-- /{mark} -->"
         text = text.replace(old, f"<!-- {mark} -->\n{table(mark)}<!-- /{mark} -->")
@@ -40,7 +40,7 @@ def with_tables(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> list[str]:
-    """Return the contents of the fenced code blocks that are marked with a language, such as `python`."""
+    """Return the contents of all fenced code blocks in a Markdown text that have this language, such as `python`."""
     return re.findall(f"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
-"""Creates `screenshots/*.svg` from the running app on the simulated cluster, with a stopped clock.
+"""Create `screenshots/*.svg` with the terminal UI on a simulated cluster whose clock stands still.
 
-Run `python -m tests.screenshots` after every visible change of the terminal UI.
+Run `python -m tests.screenshots` after each visible change to the terminal UI.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "screenshots"
 STARTED = 1_795_000_000.0
-"""Time at which the simulated cluster starts, in seconds since the epoch."""
+"""Simulated time at which the cluster starts, in seconds since the Unix epoch."""
 
 UPTIME = 600.0
 """Simulated time between the start of the cluster and the screenshots, in seconds."""
@@ -38,7 +38,7 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One picture, and the keys that are pressed before it is taken."""
+    """One screenshot: its file name, the keys to press before, and the filter, size and theme of the terminal UI."""
 
     name: str
     keys: tuple[str, ...]
@@ -61,7 +61,7 @@ SCENES = (
 
 
 async def main() -> None:
-    """Create every picture."""
+    """Create all screenshots."""
     FOLDER.mkdir(exist_ok=True)
     clock = ManualClock(STARTED)
     async with Simulator(clock=clock, groups=400) as cluster:
@@ -98,7 +98,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, bootstrap: str) -> None
 
 
 async def _wait_until_drawn(pilot: Pilot[int]) -> None:
-    """Wait until the effects of the last key have arrived and are drawn."""
+    """Wait until the terminal UI has processed the last key and has drawn the result."""
     await pilot.pause(0.4)
     await pilot.pause()
 

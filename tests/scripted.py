@@ -1,4 +1,4 @@
-"""`ScriptedAdmin`: a `GroupAdmin` for tests, which returns data from mappings instead of reading a cluster."""
+"""`ScriptedAdmin`, a `GroupAdmin` for tests, which returns data from dictionaries instead of reading a cluster."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Return brokers on loopback addresses, with the node ids 1 to `count`."""
+    """Return node id → broker for `count` brokers, whose node ids begin at 1."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 
 def member(name: str = "m-1", **changes: object) -> Member:
-    """Return a group member. Fields that are not in `changes` have default values."""
+    """Return a group member with default values, except for the fields in `changes`."""
     values: dict[str, object] = {"member_id": name, "client_id": "client", "host": "/127.0.0.1"} | changes
     return Member(**values)  # type: ignore[arg-type]
 
 
 @dataclass
 class ScriptedAdmin:
-    """A `GroupAdmin` whose methods return the values of its attributes. A test sets these attributes.
+    """A `GroupAdmin` whose methods return the values of its attributes, which a test sets.
 
     Attributes:
-        groups: group id → what `list_groups` returns for the group.
-        descriptions: group id → what `describe_groups` returns for the group.
-        commits: group id → its committed offsets.
-        shares: group id of a share group → its start offsets.
-        bounds: (topic, partition) → log start and log end.
-        configs: group id → its group configs.
-        times: (topic, partition) → what `record_times` returns for it, if its offset is the requested one.
-        topic_retention: the retention times that the method `retention` returns.
-        user_access: the permissions that the method `access` returns.
-        hidden: group id → `Answer.hidden` of the group in answers with offsets.
-        broken: node id of a broker, or group id → the `Fault` in every result about this broker or group. If the value
-            is a `ClientError`, the `Fault` is NO_ANSWER, and polls of the listing feed raise the error.
-        delete_outcomes: group id → outcome of its deletion; other groups are deleted successfully.
-        calls: `(method, ids)` of every call, in order.
-        gate: if set to a cleared event, every call waits until the event is set.
+        groups: group id → result of `list_groups` for the group.
+        descriptions: group id → result of `describe_groups` for the group.
+        commits: group id → committed offsets of the group.
+        shares: id of a share group → start offsets of the group.
+        bounds: (topic, partition) → log start and log end offset.
+        configs: group id → configs of the group.
+        times: (topic, partition) → result of `record_times`, if the requested offset is the one in this value.
+        topic_retention: result of `retention`.
+        user_access: result of `access`.
+        hidden: group id → value of `Answer.hidden` for the group in results with offsets.
+        broken: node id or group id → `Fault` in every result for this broker or group. A `ClientError` is returned as a
+            `Fault` NO_ANSWER, and is raised by polls of the listing feed.
+        delete_outcomes: group id → outcome of the deletion of the group. All other groups are deleted successfully.
+        calls: `(method, ids)` of each call, in the order of the calls.
+        gate: event for which each call waits; None if calls do not wait.
     """
 
     groups: dict[str, Listing] = field(default_factory=dict)
@@ -90,8 +90,8 @@ class ScriptedAdmin:
     ) -> None:
         """Add a group and its `GroupDescription`. `describe` are further fields of the description.
 
-        If `lag` is given, the group has one committed offset in topic `t-<group>`, or one start offset if it is a share
-        group.
+        If `lag` is not None, partition 0 of the topic `t-<group>` has the committed offset 1000, or this start offset
+        for a share group, and a log end offset that results in this lag.
         """
         protocol = (type if type != "classic" else "consumer") if protocol is None else protocol
         self.groups[group] = Listing(type, protocol, state, coordinator)
@@ -241,7 +241,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The listing feed of one scripted broker. Each poll returns the changes since the previous poll."""
+    """A listing feed for one broker of a `ScriptedAdmin`. Each poll returns the changes since the previous poll."""
 
     admin: ScriptedAdmin
     broker: int

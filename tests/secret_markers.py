@@ -1,4 +1,4 @@
-"""Finds secrets in outputs and files, also in the encodings in which programs write them by accident."""
+"""Find secrets in outputs and files, also if a program has encoded them, for example in base64."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Property that the logins do not use → kind of the secret, and the value of the property, with `{}` for the secret."""
+"""Property that the login does not use → kind of secret, and value of the property with `{}` in place of the secret."""
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
-    """Add the properties of `UNUSED`, except those that would change the login, and their secrets.
+    """Add the properties in `UNUSED` to `properties`, except those that would change the login.
 
     Args:
         properties: client properties with a login.
-        secrets: kind of a secret → the secret.
+        secrets: kind of secret → secret. The secrets in the new properties are added to it.
     """
     protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
     for name, (kind, value) in UNUSED.items():
@@ -47,10 +47,10 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 
 
 def encodings(secret: str) -> Iterator[bytes]:
-    """Yield the secret as text, escaped for Python, JSON and URLs, in hexadecimal digits, in UTF-16 and in base64.
+    """Yield the secret as UTF-8, escaped for Python, JSON and URLs, in hexadecimal, in UTF-16 and in base64.
 
-    In base64, the secret looks different if one or two other bytes precede it. All three forms are yielded, each
-    without the characters that also depend on the bytes before and after the secret.
+    The base64 form depends on the number of bytes before the secret modulo 3. All three forms are yielded, without the
+    characters at both ends that also encode neighboring bytes.
     """
     plain = secret.encode()
     yield plain
@@ -70,28 +70,28 @@ def encodings(secret: str) -> Iterator[bytes]:
 
 
 class Markers:
-    """Secrets of a test, each with the name of its kind.
+    """The secrets of a test, which must not occur in outputs and files.
 
     Args:
-        secrets: name of the kind, such as `key password` → the secret.
+        secrets: kind of secret, such as `key password` → secret.
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._encoded = {kind: set(encodings(secret)) for kind, secret in secrets.items()}
 
     def kinds_in(self, data: bytes | str) -> set[str]:
-        """Return the kinds whose secrets occur in the data."""
+        """Return the kinds of the secrets that occur in `data` in any encoding."""
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
         return {kind for kind, forms in self._encoded.items() if any(form in content for form in forms)}
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that the data contains no secret. `where` says in the error message where the data comes from."""
+        """Assert that `data` contains no secret. `where` is the source of the data, for the error message."""
         kinds = self.kinds_in(data)
         shown = data if isinstance(data, str) else data[:2_000].decode("utf-8", "replace")
         assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"
 
     def check_files(self, folder: Path) -> int:
-        """Assert that no file below the folder contains a secret, nor its path. Return the number of files."""
+        """Assert that no file below `folder` has a secret in its content or path. Return the number of files."""
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in files:
             self.check(str(path), os.fsencode(path) + b"\n" + path.read_bytes())

@@ -1,6 +1,6 @@
-"""Sign JSON Web Tokens like an identity provider, and check signatures with the formulas of the standards.
+"""Sign JSON Web Tokens as an identity provider does, and verify signatures with the formulas in the standards.
 
-The checks use only integers and SHA-256, so that they do not share code with the signer of kgtui.
+The verification uses only integer arithmetic and SHA-256, so that it shares no code with kgtui's signer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-"""DER encoding of "this is a SHA-256 digest" (RFC 8017, section 9.2)."""
+"""DER encoding of the algorithm identifier of SHA-256, which precedes the digest (RFC 8017, section 9.2)."""
 
 # The curve P-256 (FIPS 186-4, section D.1.2.3): y² = x³ - 3x + B modulo P, with the base point G of order N.
 _P = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF
@@ -44,28 +44,28 @@ def new_key(algorithm: str = "RS256") -> PrivateKey:
 
 
 def write_key(path: Path, key: PrivateKey, passphrase: str = "") -> Path:
-    """Write a private key as a PEM file in PKCS#8, encrypted if there is a passphrase; return the path."""
+    """Write a private key to a PEM file in PKCS #8, encrypted if there is a passphrase, and return the path."""
     encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
     path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
     return path
 
 
 def sign(claims: dict[str, Any], key: rsa.RSAPrivateKey, kid: str) -> str:
-    """Return a JSON Web Token that is signed with RS256."""
+    """Return a JSON Web Token with these claims, signed with RS256. `kid` is the key id in its header."""
     header = {"alg": "RS256", "typ": "JWT", "kid": kid}
     signed = ".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
     return f"{signed}.{_encoded(key.sign(signed.encode(), padding.PKCS1v15(), SHA256()))}"
 
 
 def key_set(key: rsa.RSAPrivateKey, kid: str) -> str:
-    """Return the public key as a JSON Web Key Set (RFC 7517)."""
+    """Return a JSON Web Key Set (RFC 7517) that contains the public key of `key` with the key id `kid`."""
     public = key.public_key().public_numbers()
     n, e = (_encoded(number.to_bytes((number.bit_length() + 7) // 8, "big")) for number in (public.n, public.e))
     return json.dumps({"keys": [{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": n, "e": e}]})
 
 
 def verified(token: str, key: PrivateKey) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header and the claims of a JSON Web Token; fail if the signature does not belong to the key."""
+    """Return the header and the claims of a JSON Web Token. Raise AssertionError if `key` has not signed the token."""
     signed, _, signature = token.rpartition(".")
     header, claims = (json.loads(_decoded(part)) for part in signed.split("."))
     digest = hashlib.sha256(signed.encode()).digest()
@@ -80,7 +80,7 @@ def verified(token: str, key: PrivateKey) -> tuple[dict[str, Any], dict[str, Any
 
 
 def _is_rsa(digest: bytes, signature: bytes, public: rsa.RSAPublicNumbers) -> bool:
-    """Check a signature with RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2.2)."""
+    """Return whether a signature is valid according to RSASSA-PKCS1-v1_5 (RFC 8017, section 8.2.2)."""
     size = (public.n.bit_length() + 7) // 8
     content = pow(int.from_bytes(signature, "big"), public.e, public.n).to_bytes(size, "big")
     end = _SHA256_PREFIX + digest
@@ -88,7 +88,7 @@ def _is_rsa(digest: bytes, signature: bytes, public: rsa.RSAPublicNumbers) -> bo
 
 
 def _is_ecdsa(digest: bytes, signature: bytes, public: tuple[int, int]) -> bool:
-    """Check a signature with ECDSA, which consists of two numbers of 32 bytes (RFC 7518, section 3.4)."""
+    """Return whether an ECDSA signature, two integers of 32 bytes each, is valid (RFC 7518, section 3.4)."""
     assert len(signature) == 64
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
     inverse = pow(s, -1, _N)
@@ -110,7 +110,7 @@ def _product(factor: int, point: _Point) -> _Point:
 
 
 def _sum(one: _Point, other: _Point) -> _Point:
-    """Return the sum of two points on the curve; None is the point at infinity."""
+    """Return the sum of two points on the curve. None stands for the point at infinity."""
     if one is None or other is None:
         return one or other
     (x1, y1), (x2, y2) = one, other

@@ -1,4 +1,4 @@
-"""A token endpoint on loopback, for tests of OAUTHBEARER."""
+"""An OAuth token endpoint on loopback, for tests of logins with OAUTHBEARER."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ SECRET = "cl1ent-S3cret/+"
 
 
 def unsigned_token(**claims: Any) -> str:
-    """Return a JSON Web Token without a signature. It is issued now and expires in an hour, unless `claims` differ."""
+    """Return a JSON Web Token without a signature. By default, it is issued now and expires in an hour.
+
+    `claims` are claims to replace or to add.
+    """
     now = int(time.time())
     parts = ({"alg": "none"}, {"iat": now, "exp": now + 3600, **claims})
     return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts) + "."
@@ -33,17 +36,19 @@ def unsigned_token(**claims: Any) -> str:
 
 @dataclass
 class TokenServer:
-    """The token endpoint. Tests change its attributes, which are used for the next response.
+    """The token endpoint. Tests set its attributes, which determine the next responses.
 
     Attributes:
         url: URL of the endpoint.
-        status, body, headers: the response. If `body` is None, it is a JSON object with a token for `claims`.
-        claims: claims of the next tokens.
-        lifetime: lifetime of the next tokens in seconds, unless `claims` has their end.
-        accepts: function that gets the form fields of a request, and returns whether the client is who it claims to be.
-            If the result is false, the response is the error `invalid_grant`.
+        status: HTTP status of the response.
+        body: body of the response; None for a JSON object that contains a token with `claims`.
+        headers: header fields of the response.
+        claims: claims in the next tokens.
+        lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
+        accepts: function that gets the form fields of a request, and returns whether the client is authenticated. If
+            it returns False, the response is the error `invalid_grant`.
         signed_with: private key and key id with which tokens are signed; None for tokens without a signature.
-        pause: time until the response, in seconds.
+        pause: delay before the response in seconds.
         drip: None to send the response at once. Otherwise, its bytes are sent one by one with pauses of 20 ms, from the
             status line (`status`) or from the body (`body`).
         received: header fields and form fields of each request.
@@ -62,13 +67,13 @@ class TokenServer:
     received: list[tuple[dict[str, str], dict[str, list[str]]]] = field(default_factory=list)
 
     def token(self) -> str:
-        """Return a token for `claims`, which is issued now."""
+        """Return a new token with `claims`."""
         now = int(time.time())
         claims = {"iat": now, "exp": now + self.lifetime, **self.claims}
         return unsigned_token(**claims) if self.signed_with is None else sign(claims, *self.signed_with)
 
     def properties(self, client_id: str = "team", **more: str) -> dict[str, str]:
-        """Return client properties that log in with a token of this endpoint."""
+        """Return client properties that log in with a token from this endpoint. `more` are further properties."""
         return {
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "OAUTHBEARER",
@@ -91,7 +96,7 @@ class QuietServer(ThreadingHTTPServer):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Answer requests in a thread until the end of the block."""
+        """Respond to requests in a separate thread until the end of the `with` block."""
         thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
@@ -104,7 +109,7 @@ class QuietServer(ThreadingHTTPServer):
 
 @contextmanager
 def token_server(tls: ssl.SSLContext | None = None) -> Iterator[TokenServer]:
-    """Run a token endpoint on a free port of loopback. With `tls`, its URL begins with https."""
+    """Run a token endpoint on a free port of 127.0.0.1, with HTTPS if `tls` is not None."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

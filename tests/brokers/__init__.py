@@ -1,25 +1,26 @@
-"""Real Kafka brokers for tests, started once for the whole test run.
+"""Real Kafka brokers for tests, which are started once per test run.
 
-The brokers run as processes on this machine, without mocks and containers. When the first test uses one of the
-following fixtures, all brokers that the collected tests need are started in the background, at the same time. They stop
-at the end of the session::
+The brokers are processes on this machine; there are no mocks or containers. When the first test uses one of the
+following fixtures, all brokers that the collected tests need are started at the same time in the background. They are
+stopped at the end of the test run::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests may create and delete their own groups
-    broker                      runs the test once on each of these two brokers, and with `--full` also on
+    broker                      runs the test once with each of these two brokers, and with `--full` also with
                                 brokers of the versions in `tests.jars.FULL_BROKER_VERSIONS`
     live_431, live_392          `Live`: the same brokers with live groups of every type, which
                                 tests must not change
-    live                        runs the test once with the groups of each broker of `broker`
-    newest_live                 runs the test with the groups of the 4.3.1 broker, and with `--full` once with the
-                                groups of each version
-    secure_broker               `Secure`: 4.3.1 with an authorizer, SASL (also Kerberos, with its own KDC) and TLS, and
-                                principals with few permissions
+    live                        runs the test once with the live groups on each broker that `broker` uses
+    newest_live                 runs the test with the live groups on the 4.3.1 broker, and with `--full` once with
+                                the live groups of each version
+    secure_broker               `Secure`: a 4.3.1 broker with an authorizer, SASL (also Kerberos, with its own KDC) and
+                                TLS, and principals with few permissions
 
 A test that uses one of these fixtures gets the marker `broker` automatically, and all such tests run in one worker of
 pytest-xdist. Only a test that calls `request.getfixturevalue` needs the marker explicitly, with the name of the
 fixture: `pytest.mark.broker("live_431")`. `fixtures.checked` fails if the marker is missing.
-To run a cluster with more nodes, create `Cluster("4.3.1", tmp_path, nodes=3)` and call `start()` and `stop()`.
+A test that needs a cluster of several nodes creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and
+`stop()`.
 
 `group_actions` changes groups in ways that are visible only in the records of `__consumer_offsets`, such as aborted
 transactions. `offsets_topic` reads all records of `__consumer_offsets`.

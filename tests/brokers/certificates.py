@@ -1,4 +1,4 @@
-"""Create a certificate authority, certificates of a server and a client for TLS listeners, and Java stores."""
+"""Create a certificate authority, TLS certificates for brokers and for a client, and Java key stores."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Paths of the PEM files with the certificates for TLS between a client and a broker.
+    """Paths of PEM files for TLS between a client and a broker.
 
-    A key store is a private key followed by its certificate, as Kafka expects it.
+    A key store contains a private key followed by its certificate, as Kafka expects.
 
     Attributes:
-        authority: certificate of the authority that signed the other two certificates.
+        authority: certificate of the authority that has signed the certificates of the brokers and of the client.
         server: key store of the brokers, for `localhost` and 127.0.0.1.
         client: key store of a client whose name is `CN=tls-client`.
         client_key: the private key of the client.
@@ -32,7 +32,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Create all certificates with openssl, valid for two days."""
+    """Create the authority and all certificates in `folder` with openssl. They are valid for two days."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = folder / "ca.pem"
     authority_key = folder / "ca.key"
@@ -71,13 +71,13 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_stores(certificates: Certificates, password: str) -> None:
-    """Create Java stores in the folder of the certificates, all with the same password.
+    """Create Java key stores and a trust store with the same password in the folder of the certificates.
 
     ================  ==========================================================================
-    `client.p12`      PKCS#12 with the client's key and certificates, from openssl
+    `client.p12`      PKCS #12: the client's key and both certificates, created by openssl
     `only-key.p12`    like `client.p12`, but without the certificate of the authority
-    `trust.p12`       PKCS#12 with the certificate of the authority as trusted, from keytool
-    `client.jks`      JKS with the contents of `client.p12`, from keytool
+    `trust.p12`       PKCS #12: the certificate of the authority as trusted, created by keytool
+    `client.jks`      JKS with the contents of `client.p12`, created by keytool
     ================  ==========================================================================
     """
     folder = certificates.authority.parent
@@ -101,7 +101,7 @@ def make_stores(certificates: Certificates, password: str) -> None:
 
 
 def make_trust_store(authority: Path, store: Path, password: str) -> None:
-    """Create a PKCS#12 store with the certificate of an authority as trusted, as Java clients expect it."""
+    """Create a PKCS #12 trust store at `store`, which contains the certificate of the authority."""
     where = ("-storetype", "PKCS12", "-keystore", store, "-storepass", password)
     _keytool("-importcert", *where, "-file", authority, "-alias", "ca", "-noprompt")
 

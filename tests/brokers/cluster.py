@@ -1,4 +1,4 @@
-"""Run a real Kafka cluster on loopback, and prepare its topics, records and groups for tests."""
+"""Run a real Kafka cluster on loopback, and create topics, records and groups for tests."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ START_TIMEOUT = 90.0
 
 
 class Cluster:
-    """A cluster of brokers of one version, which runs from `start` to `stop`.
+    """A cluster of brokers of one Kafka version, which runs from `start` to `stop`.
 
     Attributes:
         version: Kafka version, such as `4.3.1`.
         bootstrap: addresses of the plaintext listeners, `host:port,…`.
-        folder: logs and configuration of the brokers.
+        folder: folder with the logs, the configuration and the data of the brokers.
         nodes: the broker processes in ascending order of their node ids, which begin at 1.
     """
 
@@ -60,14 +60,14 @@ class Cluster:
         self._admin: AdminClient | None = None
 
     def addresses(self, listener: str) -> str:
-        """Return the addresses of one listener on all brokers, as `host:port,…`."""
+        """Return the addresses of the listener with this name on all brokers, as `host:port,…`."""
         return ",".join(f"{HOST}:{ports.listeners[listener]}" for ports in self._ports)
 
     def start(self) -> None:
         """Format the log directories, start the brokers, and wait until all of them respond.
 
         Raises:
-            JavaFailedError: a broker does not respond; the message has the end of its log.
+            JavaFailedError: a broker does not respond; the message contains the end of its log.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -78,7 +78,7 @@ class Cluster:
             raise
 
     def restart(self, node: int) -> None:
-        """Restart a broker whose process has ended, with its data and ports. Does not wait until it responds."""
+        """Restart a broker whose process has ended, with the same data and ports, without waiting until it responds."""
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
         log = self.folder / f"broker-{node}-restarted.log"
@@ -94,7 +94,7 @@ class Cluster:
             shutil.rmtree(data, ignore_errors=True)
 
     def tool(self, name: str, *arguments: str) -> Result:
-        """Run one of Kafka's command line tools against this cluster, in the version of `jars.tools_version`.
+        """Run a command line tool of Kafka against this cluster. `jars.tools_version` determines the tool's version.
 
         Args:
             name: a name from `tools.MAIN_CLASSES`.
@@ -107,20 +107,20 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client of librdkafka, with which tests prepare the cluster."""
+        """An admin client of librdkafka, which tests use to prepare the cluster."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin
 
     def client_config(self, **more: Any) -> dict[str, Any]:
-        """Return the configuration of a librdkafka client for this cluster.
+        """Return the configuration of a librdkafka client for this cluster, without log messages on standard error.
 
-        With this configuration, the client writes no messages to standard error.
+        `more` are further configs.
         """
         return {"bootstrap.servers": self.bootstrap, "log_level": 0, **more}
 
     def create_topic(self, name: str, partitions: int = 1, *, replicas: int = 1, **config: str) -> None:
-        """Create a topic, and wait until its partitions have leaders. `config` are topic configs."""
+        """Create a topic with the topic configs `config`, and wait until all its partitions have leaders."""
         (created,) = self.admin.create_topics([NewTopic(name, partitions, replicas, config=config)]).values()
         created.result(30)
         deadline = time.monotonic() + 30
@@ -133,17 +133,16 @@ class Cluster:
                 raise TimeoutError(f"the partitions of topic {name} have no leaders")
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
         (deleted,) = self.admin.delete_topics([name]).values()
         deleted.result(30)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete all records of a partition whose offset is lower than `before`."""
+        """Delete the records of a partition whose offsets are lower than `before`."""
         (deleted,) = self.admin.delete_records([TopicPartition(topic, partition, before)]).values()
         deleted.result(30)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Set dynamic configs of a group. The group need not exist."""
+        """Set dynamic configs of a group, which need not exist yet."""
         changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in config.items()]
         resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=changes)
         (altered,) = self.admin.incremental_alter_configs([resource]).values()
@@ -158,7 +157,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def produce_at(self, topic: str, timestamps: Iterable[int], partition: int = 0) -> None:
-        """Append one record per timestamp (CreateTime, in milliseconds since the epoch), in the given order."""
+        """Append one record per timestamp in the given order. Timestamps are in milliseconds since the Unix epoch."""
         producer = Producer(self.client_config(**{"queue.buffering.max.messages": 10_000_000}))
         for timestamp in timestamps:
             producer.produce(topic, b"x", partition=partition, timestamp=timestamp)
@@ -166,7 +165,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
-        """Commit offsets for a group without joining it. A group that does not exist is created as a simple group."""
+        """Commit offsets for a group without joining it. A group that does not exist becomes a simple group."""
         kio_client.commit(self.bootstrap, group, offsets, metadata, timeout=30)
 
     def _start_node(self, node: int) -> Java:

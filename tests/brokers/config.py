@@ -1,4 +1,4 @@
-"""Create the configuration of test brokers, which run in KRaft mode with broker and controller in one process."""
+"""Create the configuration of the test brokers. They run in KRaft mode, with broker and controller in one process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
-# Ports that `free_ports` has returned and must not return again. Such a port may still look free, because a broker
-# starts to listen only seconds later.
+# Ports that `free_ports` has returned. It does not return them again, although they look free until the broker starts
+# to listen, which takes seconds.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -24,8 +24,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # Only the minimums of the heartbeat interval and the session timeout are lowered, so that single groups may set
-    # shorter values. All other groups keep Kafka's defaults, which tests check.
+    # These are only the minimums of the heartbeat interval and the session timeout. Tests set shorter values for some
+    # groups; all other groups keep Kafka's defaults, which tests check.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -44,7 +44,7 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return free loopback ports below the range that operating systems use for outgoing connections."""
+    """Return `count` free ports on loopback, below the range that operating systems use for outgoing connections."""
     found: list[int] = []
     while len(found) < count:
         port = random.randrange(20_000, 32_000)
@@ -76,7 +76,7 @@ def server_properties(
 
     Args:
         version: Kafka version, such as `4.3.1`.
-        node: node id, which begins at 1.
+        node: node id of the node, counted from 1.
         cluster: the ports of all nodes in ascending order of their ids.
         data: log directory of the node.
         protocols: listener name → security protocol. Brokers use the first listener to connect to each other.
@@ -114,8 +114,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # In Kafka 3.9, KIP-848 groups are off by default. Their heartbeat interval is set for the whole broker, because
-    # Kafka 3.9 has no group configs.
+    # In Kafka 3.9, KIP-848 groups are disabled by default. Their heartbeat interval must be set for the whole broker,
+    # because Kafka 3.9 has no group configs.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",
@@ -132,12 +132,12 @@ def _of_release_4(copies: str) -> dict[str, str]:
 
 
 def preview_features(version: str) -> list[str]:
-    """Return the arguments of `StorageTool format` that enable the group types which are a preview in this version."""
+    """Return the arguments of `StorageTool format` that enable group types which are a preview in this version."""
     return ["--feature", "share.version=1"] if version.startswith("4.1.") else []
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> Path:
-    """Write a Java properties file; backslashes and line breaks in values are escaped."""
+    """Write a Java properties file, and return its path. Backslashes and line breaks in values are escaped."""
     lines = []
     for key, value in properties.items():
         escaped = value.replace("\\", "\\\\").replace("\n", "\\n")

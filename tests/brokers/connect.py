@@ -1,4 +1,4 @@
-"""Run a Kafka Connect worker with one connector. The group of the worker has the protocol type `connect`."""
+"""Configure a Kafka Connect worker with one connector. The worker's group has the protocol type `connect`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CONNECTOR = "file-source"
 
 
 class Worker:
-    """A distributed Connect worker. The caller starts its JVM with the file `properties`.
+    """A Connect worker in distributed mode. The caller starts the worker's JVM with the file `properties`.
 
     Attributes:
         properties: the worker's configuration file.
-        url: URL of the worker's REST interface, which the worker also sends to its group.
+        url: URL of the worker's REST API, which is also part of the worker's member metadata.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:
@@ -55,10 +55,11 @@ class Worker:
         )
 
     def wait_until_running(self, timeout: float, java: Java) -> None:
-        """Create the connector as soon as the worker, which runs in `java`, responds; wait until the task runs.
+        """Create the connector as soon as the worker in the process `java` responds, and wait until its task runs.
 
         Raises:
-            JavaFailedError: the task does not run; the message has the worker's last response and the end of its log.
+            JavaFailedError: the task does not run within `timeout` seconds; the message contains the worker's last
+                response and the end of its log.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {
@@ -78,8 +79,8 @@ class Worker:
                 answer = self._ask("GET", f"connectors/{CONNECTOR}/status")
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
-            # While the worker starts, it does not listen yet. While it rebalances, it returns HTTP errors, which urllib
-            # raises as a subclass of OSError.
+            # The worker does not listen while it starts, and returns HTTP errors while its group rebalances. urllib
+            # raises a subclass of OSError in both cases.
             except OSError as error:
                 answer = error
             time.sleep(0.1)

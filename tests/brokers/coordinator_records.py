@@ -1,4 +1,4 @@
-"""Create records of every type in `__consumer_offsets`, once per test run on each broker."""
+"""Create records of every type in `__consumer_offsets`, once per broker and test run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""The offsets that the group `transactional` commits in a committed transaction, and in an aborted transaction."""
+"""Offsets that the group `transactional` commits: the first in a committed, the second in an aborted transaction."""
 
 EXPRESSION = "^o[rR]ders$"
-"""The regular expression that the member of the group `by-expression` subscribes to."""
+"""Regular expression to which the member of the group `by-expression` subscribes."""
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Type → id of the group of this type that `write_records` creates and deletes again."""
+"""Kind of group → id of the group of this kind that `write_records` creates and deletes again."""
 
 _TIMEOUT = 90.0
 
@@ -37,7 +37,7 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the record types that a broker writes for the live groups and for the actions of `write_records`."""
+    """Return the types of the records that a broker of this version writes for the live groups and `write_records`."""
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}
@@ -54,10 +54,9 @@ _locks: defaultdict[str, Lock] = defaultdict(Lock)
 
 
 def write_records(live: Live) -> None:
-    """Run transactions, commit an offset with an expiration time, and create and delete groups of every type.
+    """Run transactions, commit an offset that expires, and create and delete groups of every type.
 
-    This is done only once per broker, even if several threads call the function. Each call returns when the records
-    exist.
+    Only the first call for a broker does this. Later calls, also from other threads, wait until the records exist.
     """
     with _locks[live.bootstrap]:
         if live.bootstrap not in _written:

@@ -1,7 +1,7 @@
 """Pytest fixtures for real brokers.
 
-The brokers that the collected tests need start together in the background, except those of `FULL_BROKER_VERSIONS`: they
-start when a test needs them, and the broker of one version is stopped before that of another version starts.
+The brokers that the collected tests need are started together in the background. Brokers of `FULL_BROKER_VERSIONS` are
+an exception: each starts when a test needs it, after the broker of the previous version has been stopped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tests.brokers import tools
 from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
-    # At run time, `Cluster`, `Live` and `Secure` are imported only if a test needs a broker, because their modules
-    # import Kafka client libraries.
+    # `Cluster`, `Live` and `Secure` import Kafka client libraries. At run time, they are imported only if a test needs
+    # a broker.
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
 
 def named(kind: str, version: str) -> str:
-    """Return the name of the broker (kind `broker`) or of the live groups (kind `live`) of one version: `live_431`."""
+    """Return the name of a fixture, such as `live_431` for the kind `live` and the version `4.3.1`."""
     return f"{kind}_{version.replace('.', '')}"
 
 
 def only_full(version: str) -> list[pytest.MarkDecorator]:
-    """Return the marks of tests that run on a broker of this version."""
+    """Return the mark `full` if brokers of this version run only with `--full`, otherwise no mark."""
     return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
 
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""The brokers and live groups that start together before the first test, the slowest first."""
+"""Names of the brokers and live groups that are started together, the slowest first."""
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Name of a broker, or of live groups, that only `tests/run --full` starts → its version."""
+"""Name of a broker or of live groups that only `tests/run --full` starts → Kafka version."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixture that runs a test once per version → what it returns for a version: a broker, or live groups."""
+"""Name of a fixture that runs a test once per version → kind of its values: `broker` or `live`."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-# This hook encloses all others, so that it adds marks before they run, and sorts the tests after they have run.
+# This hook wraps the other implementations: it adds marks before they run, and sorts the tests after they have run.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Run all tests with real brokers in one worker, so that each broker is started only once.
+    """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
 
-    The tests with one version of `FULL_BROKER_VERSIONS` follow each other, because only one of them runs at a time.
+    Tests are sorted by the version in `FULL_BROKER_VERSIONS`, because brokers of these versions run one at a time.
     """
     for item in items:
         if requested_by(item):
@@ -67,14 +67,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
 
 
 def pytest_unconfigure() -> None:
-    """Stop the JVMs that have run Kafka's tools."""
+    """Stop the JVMs that run Kafka's command line tools."""
     tools.stop()
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return names, such as `live_431`, of the brokers and live groups that a test uses.
+    """Return the names, such as `live_431`, of the brokers and live groups that a test uses.
 
-    The test uses a fixture of this name, a parametrized fixture, or a marker such as `broker("live_431")`.
+    A test names them by a fixture, by a parameter of a fixture, or by a marker such as `broker("live_431")`.
     """
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
@@ -85,9 +85,9 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and live groups in the background, each at most once.
+    """Starts brokers and live groups in the background, each at most once at a time.
 
-    Their names are those in `NAMES`, and `broker_…` and `live_…` of each version in `FULL_BROKER_VERSIONS`.
+    Valid names are those in `NAMES` and in `_FULL_VERSION`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -102,29 +102,29 @@ class Brokers:
             self._make[named("live", version)] = partial(self._live, version)
 
     def start(self, name: str) -> Future[Any]:
-        """Start a broker or set of live groups in the background, unless this was already done."""
+        """Start a broker or a set of live groups in the background, unless it has already been started."""
         with self._lock:
             if name not in self._started:
                 self._started[name] = self._pool.submit(self._run, name)
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Wait until a broker or set of live groups is ready, and return it.
+        """Wait until a broker or a set of live groups is ready, and return it.
 
-        If the version is one of `FULL_BROKER_VERSIONS`, the brokers of its other versions are stopped first.
+        If its version is one of `FULL_BROKER_VERSIONS`, brokers of the other versions in this tuple are stopped first.
         """
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """Create the records of `coordinator_records` in the background, on the broker of the fixture `name`."""
+        """Call `coordinator_records.write_records` in the background for the live groups with this name."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
     def stop(self) -> None:
-        """Stop all clients and brokers that were started. The clients are stopped first."""
+        """Stop everything that was started: first the clients of the live groups, then the brokers."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for running in reversed(self._running.values()):
             running.stop()
@@ -165,7 +165,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """The object that starts all brokers and stops them at the end. The other fixtures get their brokers from it."""
+    """Start the brokers that the collected tests need, and stop them at the end. The other fixtures use this object."""
     brokers = Brokers(tmp_path_factory.mktemp("brokers"))
     needed = set().union(*(requested_by(item) for item in request.session.items))
     for name in NAMES:
@@ -177,42 +177,42 @@ def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="session")
 def broker_431(brokers: Brokers) -> Cluster:
-    """A 4.3.1 broker without any security."""
+    """Return a Kafka 4.3.1 broker without authentication, TLS or authorizer."""
     cluster: Cluster = brokers.get("broker_431")
     return cluster
 
 
 @pytest.fixture(scope="session")
 def broker_392(brokers: Brokers) -> Cluster:
-    """A 3.9.2 broker without any security, with KIP-848 groups enabled."""
+    """Return a Kafka 3.9.2 broker without authentication, TLS or authorizer, on which KIP-848 groups are enabled."""
     cluster: Cluster = brokers.get("broker_392")
     return cluster
 
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
-    """Run the test on `broker_431` and on `broker_392`, and with `--full` also on brokers of other versions."""
+    """Run the test with `broker_431` and with `broker_392`, and with `--full` also with brokers of other versions."""
     cluster: Cluster = brokers.get(named("broker", request.param))
     return cluster
 
 
 @pytest.fixture(scope="session")
 def live_431(brokers: Brokers) -> Live:
-    """Live groups of every type on the 4.3.1 broker."""
+    """Return the live groups, which are of every type, on the 4.3.1 broker."""
     live: Live = brokers.get("live_431")
     return live
 
 
 @pytest.fixture(scope="session")
 def live_392(brokers: Brokers) -> Live:
-    """Live groups of every type that 3.9.2 supports."""
+    """Return the live groups, which are of every type that Kafka 3.9.2 supports, on the 3.9.2 broker."""
     live: Live = brokers.get("live_392")
     return live
 
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run the test on the live groups of each broker."""
+    """Run the test with the live groups on each broker that the fixture `broker` uses."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -222,22 +222,22 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run a slow test on the live groups of the 4.3.1 broker, and with `--full` on those of each version."""
+    """Run a slow test with the live groups on the 4.3.1 broker, and with `--full` with those on each broker."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
 
 @pytest.fixture(scope="session")
 def secure_broker(brokers: Brokers) -> Secure:
-    """A 4.3.1 broker with authorizer, SASL and TLS."""
+    """Return a Kafka 4.3.1 broker with an authorizer, SASL and TLS."""
     secure: Secure = brokers.get("secure_broker")
     return secure
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the broker or the live groups with this name, which a test requests at run time.
+    """Return the broker or the live groups with this name, for a test that chooses the name at run time.
 
-    The test fails if it has no `broker` marker with this name.
+    The test must have a `broker` marker with this name; otherwise it fails.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     brokers: Brokers = request.getfixturevalue("brokers")

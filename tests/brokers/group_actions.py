@@ -1,4 +1,4 @@
-"""Change groups with transactions, subscriptions by regular expression, deletions, and commits that expire."""
+"""Functions that change groups: transactional commits, commits that expire, regular expressions, and deletions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit the offset `committed` in one transaction and the offset `aborted` in another, which is then aborted.
-
-    Both offsets are for partition 0.
-    """
+    """Commit two offsets of partition 0: `committed` in a committed, then `aborted` in an aborted transaction."""
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -55,9 +52,9 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a consumer group (KIP-848) inside the `with` block.
+    """Keep a member in a KIP-848 consumer group until the end of the `with` block.
 
-    The member subscribes to a regular expression, which must begin with `^`.
+    The member subscribes to the regular expression `expression`, which must begin with `^`.
     """
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
@@ -73,7 +70,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit an offset of partition 0 that expires after `retention`, as clients before Kafka 2.1 could."""
+    """Commit `offset` for partition 0, with an expiration after `retention` as in clients before Kafka 2.1."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )
@@ -99,7 +96,7 @@ def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int,
 
 
 def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> None:
-    """Delete one committed offset of a group without members."""
+    """Delete the committed offset of one partition. The group must not have members."""
     request = OffsetDeleteRequest(
         group_id=GroupId(group),
         topics=(
@@ -118,6 +115,6 @@ def delete_offset(cluster: Cluster, group: str, topic: str, partition: int) -> N
 
 
 def delete_groups(cluster: Cluster, *groups: str) -> None:
-    """Delete groups of any type that have no members."""
+    """Delete groups of any type. The groups must not have members."""
     for deleted in cluster.admin.delete_consumer_groups([*groups]).values():
         deleted.result(TIMEOUT)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""(Topic, partition) → log end offset, for the topic `orders`, which most groups read."""
+"""(Topic, partition) → log end offset, for the topic `orders`, which most live groups read."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -28,12 +28,12 @@ HOSTILE_IDS = {
     "look-alike-latin": "paypal",
     "look-alike-cyrillic": "p\u0430yp\u0430l",
 }
-"""Kind of unusual id → id of a simple group. Kafka allows these ids, but many programs cannot handle them."""
+"""Description of an unusual id → id of a simple group. Kafka allows these ids, but many programs mishandle them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGroup:
-    """The expected properties of one group, which do not change while the tests run."""
+    """The expected properties of one live group. They do not change while the tests run."""
 
     id: str
     type: str
@@ -43,15 +43,15 @@ class LiveGroup:
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """Topics that the members subscribe to; for a group without members, the topics for which it has commits."""
+    """Topics to which the members subscribe; for a group without members, the topics of its committed offsets."""
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Committed offsets; for a share group, the start offsets. Internal topics of streams groups are left out."""
+    """Committed offsets; for a share group, start offsets. Internal topics of streams groups are omitted."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of a share group as the broker reports it; None with Kafka 4.1, which does not report it.
+    """Lag of a share group, as the broker reports it; None in Kafka 4.1, which does not report it.
 
-    It can be less than the log end minus the start offset, because records in between may be acknowledged.
+    The lag can be smaller than log end minus start offset, because some records in between may be acknowledged.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class LiveGroup:
 
     @property
     def lags(self) -> dict[TopicPartition, int | None]:
-        """(Topic, partition) → lag in records; None if the group has no commit for the partition."""
+        """(Topic, partition) → lag in records; None if the group has no committed offset for the partition."""
         computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
         return {**dict.fromkeys(self.log_end), **computed, **self.reported_lag}
 
@@ -71,9 +71,9 @@ class LiveGroup:
 
 
 def group_types(version: str) -> set[str]:
-    """Return the group types that brokers of this version support, or that their preview features support.
+    """Return the group types that brokers of this version support, including previews.
 
-    Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are left out, because only clients of the same release can
+    Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are omitted, because only clients of the same release can
     join them.
     """
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
@@ -82,7 +82,7 @@ def group_types(version: str) -> set[str]:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as `4.3.1` as numbers."""
+    """Return the numbers of a version: (4, 3, 1) for `4.3.1`."""
     return tuple(map(int, version.split(".")))
 
 
@@ -91,7 +91,7 @@ def expected(version: str) -> dict[str, LiveGroup]:
 
     A role is the name by which tests refer to a group, such as `classic` or `empty`.
     """
-    # Brokers before 4.2 report no lag of share groups, because they support only DescribeShareGroupOffsets v0.
+    # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, which has no lag.
     share_lag = 5 if numbers(version) >= (4, 2) else None
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}
     groups |= _share_groups(share_lag) | _streams_groups()

@@ -24,18 +24,19 @@ START_TIMEOUT = 30.0
 """Maximum time until the KDC accepts connections, in seconds."""
 
 _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb5/bin", "/opt/homebrew/opt/krb5/sbin")
-"""Folders with the programs of Kerberos that are often not in PATH. `tests/run` has the same list."""
+"""Folders that may contain Kerberos programs, but are often not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program until its standard input is closed, so that it never outlives the tests."""
+"""Shell command that runs a program until standard input is closed, so that the program never outlives the tests."""
 
 
 class Kdc:
     """A KDC for the realm `REALM`, which runs from `start` to `stop`.
 
     Attributes:
-        config: `krb5.conf` of its clients.
-        broker, broker_keytab: name of the principal of brokers on loopback, without the realm, and its keytab.
+        config: path of `krb5.conf` for clients of the KDC.
+        broker: principal of brokers on loopback, without the realm.
+        broker_keytab: path of the keytab of this principal.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,12 +57,12 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of the tests, changed so that Kerberos programs use this KDC and no default ticket cache."""
+        """The environment variables of this process, with `variables` added."""
         return {**os.environ, **self.variables}
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment variables with which the Kerberos library uses this KDC and no default ticket cache."""
+        """Environment variables for the Kerberos library: this KDC, and a ticket cache that is empty at first."""
         return {
             "KRB5_CONFIG": str(self.config),
             "KRB5_KDC_PROFILE": str(self._folder / "kdc.conf"),
@@ -69,10 +70,10 @@ class Kdc:
         }
 
     def write_config(self, name: str, port: int) -> Path:
-        """Write a `krb5.conf` for a KDC of `REALM` that listens on this port; return its path."""
+        """Write a `krb5.conf` that says that the KDC of `REALM` listens on this port, and return the file's path."""
         path = self._folder / name
         path.write_text(
-            # Without these settings, results would depend on the DNS server of this machine.
+            # The settings for DNS make the results independent of the DNS server of this machine.
             f"[libdefaults]\ndefault_realm = {REALM}\ndns_lookup_realm = false\ndns_lookup_kdc = false\n"
             f"dns_canonicalize_hostname = false\nrdns = false\nudp_preference_limit = 1\n"
             f"[realms]\n{REALM} = {{\n kdc = {HOST}:{port}\n}}\n",
@@ -81,7 +82,7 @@ class Kdc:
         return path
 
     def start(self) -> None:
-        """Create the database of the realm with the principal of the brokers, and start the KDC."""
+        """Create the database of the realm and the principal of the brokers, and start the KDC."""
         self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "master")
         self._admin("modprinc", "-maxrenewlife", "1 day", f"krbtgt/{REALM}")
         self.add(self.broker)
@@ -101,13 +102,12 @@ class Kdc:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stop the KDC."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
             self._process.wait(10)
 
     def add(self, principal: str, *options: str) -> Path:
-        """Create a principal with random keys; return its keytab.
+        """Create a principal with random keys, and return the path of its keytab.
 
         Args:
             principal: name without the realm.
@@ -119,16 +119,16 @@ class Kdc:
         return keytab
 
     def change_key(self, principal: str) -> None:
-        """Give a principal new random keys, so that its keytab has the wrong keys."""
+        """Give a principal new random keys, so that the keys in its keytab are no longer valid."""
         self._admin("cpw", "-randkey", "-keepold", principal)
         self._admin("purgekeys", principal)
 
     def delete(self, principal: str) -> None:
-        """Delete a principal; its keytab is kept."""
+        """Delete a principal, but not its keytab file."""
         self._admin("delprinc", "-force", principal)
 
     def ticket_cache(self, principal: str, *options: str) -> Path:
-        """Get a ticket with `kinit` and the keytab of the principal; return the path of the new ticket cache.
+        """Get a ticket with `kinit` and the keytab of the principal, and return the path of the new ticket cache.
 
         `options` are options of `kinit`, such as `-l 1s`.
         """
@@ -137,7 +137,7 @@ class Kdc:
         return cache
 
     def other_realm_keytab(self) -> Path:
-        """Create a keytab with a key of `ada@OTHER.REALM`, a realm without a KDC; return its path."""
+        """Create a keytab with a key of `ada@OTHER.REALM`, and return its path. This realm has no KDC."""
         keytab = self._folder / "other.keytab"
         commands = f"addent -password -p ada@OTHER.REALM -k 1 -e aes256-cts\nsecret\nwkt {keytab}\n"
         self._run("ktutil", text=commands)
@@ -154,19 +154,19 @@ class Kdc:
         done = subprocess.run(
             command, env=self.environment, input=text, capture_output=True, text=True, timeout=60, check=False
         )
-        # kadmin.local exits with 0 after some errors.
+        # kadmin.local exits with 0 even after some errors, so the text on standard error is checked too.
         if done.returncode != 0 or f"{program}: " in done.stderr.replace("kadmin.local: \n", ""):
             raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr}{done.stdout}")
 
 
 def jaas(**options: str) -> str:
-    """Return a value for `sasl.jaas.config` with the login module of OpenJDK and these options."""
+    """Return a value for `sasl.jaas.config`: the Kerberos login module of OpenJDK with these options."""
     text = " ".join(f'{name}="{value}"' for name, value in options.items())
     return f"com.sun.security.auth.module.Krb5LoginModule required {text};"
 
 
 def with_keytab(principal: str, keytab: Path) -> dict[str, str]:
-    """Return the client properties for a login of a principal with its keytab."""
+    """Return client properties that log in as `principal` with a keytab."""
     options = {"useKeyTab": "true", "storeKey": "true", "keyTab": str(keytab), "principal": principal}
     return {
         "security.protocol": "SASL_PLAINTEXT",
@@ -177,7 +177,10 @@ def with_keytab(principal: str, keytab: Path) -> dict[str, str]:
 
 
 def with_cache(cache: Path | str = "", **options: str) -> dict[str, str]:
-    """Return the client properties for a login with a ticket cache; without `cache`, it is the default cache."""
+    """Return client properties that log in with the ticket in `cache`, or in the default cache if `cache` is empty.
+
+    `options` are further options of the login module.
+    """
     if cache:
         options["ticketCache"] = str(cache)
     return {
@@ -188,7 +191,7 @@ def with_cache(cache: Path | str = "", **options: str) -> dict[str, str]:
 
 
 def _program(name: str) -> str:
-    """Return the path of a program of MIT Kerberos."""
+    """Return the path of a program of MIT Kerberos. Raise RuntimeError if the program is not installed."""
     path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *_MORE_FOLDERS]))
     if path is None:
         raise RuntimeError(

@@ -1,8 +1,8 @@
-"""Principals of the broker with an authorizer, one for each line of the table of permissions in the README.
+"""Principals that test the README's table of permissions on the broker with an authorizer.
 
-For each line, `PERMISSIONS` has a principal with only the permissions of this line. For each permission, it also has a
-principal who lacks this permission and has all other permissions of the table. A permission on one group or one topic
-is for `GROUP` or `TOPIC`; the permission to delete is for `DELETED_GROUP`.
+For each line of the table, `PERMISSIONS` contains a principal that has only the permissions in this line. For each
+permission, it contains a principal that lacks only this permission. Permissions for a single group apply to `GROUP`, or
+to `DELETED_GROUP` for the operation DELETE. Permissions for a single topic apply to `TOPIC`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 
 class Permission(NamedTuple):
-    """An ACL operation that a principal may perform on a cluster, a group or a topic.
+    """An ACL operation that a principal is allowed to perform on a cluster, a group or a topic.
 
     Attributes:
-        operation: name of Kafka's AclOperation.
-        resource: the type of the resource.
+        operation: name of a constant in Kafka's enumeration AclOperation.
+        resource: type of the resource.
         name: name of the resource; `*` means all groups or topics.
     """
 
@@ -26,7 +26,7 @@ class Permission(NamedTuple):
 
 GROUP, TOPIC = "team-a-live", "team-a-events"
 DELETED_GROUP = "permission-delete"
-"""A group that the tests create and delete."""
+"""Id of a group that tests create and delete."""
 
 LIST_ONE = Permission("DESCRIBE", "group", GROUP)
 LIST_ALL = Permission("DESCRIBE", "cluster", "kafka-cluster")
@@ -48,21 +48,21 @@ LINES = {
     "see when data or offsets will expire": (TOPIC_CONFIGS, CLUSTER_CONFIGS),
     "delete": (DELETE,),
 }
-"""Action, the first cell of a line in the README's table of permissions → the permissions that the action needs."""
+"""Action, as in the first column of the README's table of permissions → permissions that the action needs."""
 
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → wider permissions that include it, and that a principal without the permission must not have either."""
+"""Permission → wider permissions that include it. A principal without the permission must not have these either."""
 
 
 def only(line: str) -> str:
-    """Return the principal who has only the permissions of a line of the table."""
+    """Return the name of the principal that has only the permissions in one line of the table."""
     return f"only-{list(LINES).index(line)}"
 
 
 def without(permission: Permission) -> str:
-    """Return the principal who has every permission of the table except this one."""
+    """Return the name of the principal that has every permission in the table except this one."""
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 
@@ -70,4 +70,4 @@ PERMISSIONS: dict[str, frozenset[Permission]] = {
     **{only(line): frozenset(permissions) for line, permissions in LINES.items()},
     **{without(one): _ALL - {one} - _ALSO_MISSING.get(one, set()) for one in sorted(_ALL)},
 }
-"""Principal → the permissions that its ACLs allow."""
+"""Name of a principal → permissions that the principal's ACLs allow."""

@@ -1,4 +1,4 @@
-"""Send single requests, encoded with kio, for operations that no client library supports."""
+"""A minimal Kafka client for operations that client libraries do not support. It encodes requests with kio."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 NONE = 0
 NOT_READY = {14, 15, 16, 27}
-"""Error codes after which a request is sent again: the coordinator is loading or has moved, or the group rebalances."""
+"""Error codes after which requests are repeated: the coordinator is loading or has moved, or the group rebalances."""
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
-"""The maximum session timeout that brokers allow. With it, a member need not send heartbeats during a test run."""
+"""Session timeout of 30 minutes, the broker's maximum, so that a member needs no heartbeats during a test run."""
 
 
 class Listed(NamedTuple):
@@ -43,7 +43,7 @@ class Listed(NamedTuple):
 
 
 class Connection:
-    """One connection to a broker, for one request at a time."""
+    """A connection to one broker, which can have only one request in flight."""
 
     def __init__(self, address: str, client_id: str = "kgtui-tests") -> None:
         host, port = address.rsplit(":", 1)
@@ -51,7 +51,7 @@ class Connection:
         self._client_id = client_id
 
     def send(self, request: Any) -> None:
-        """Send a request object of kio."""
+        """Send a request, given as an object of kio, without waiting for the response."""
         buffer = BytesIO()
         header = request.__header_schema__(
             request_api_key=request.__api_key__,
@@ -65,14 +65,14 @@ class Connection:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self, response: type[Any]) -> Any:
-        """Return the response to the previous request."""
+        """Wait for the response to the previous request, and return it as an object of the class `response`."""
         (size,) = struct.unpack(">i", self._read(4))
         frame = self._read(size)
         _, read = entity_reader(response.__header_schema__)(frame, 0)
         return entity_reader(response)(frame, read)[0]
 
     def call(self, request: Any, response: type[Any]) -> Any:
-        """Send a request and return its response."""
+        """Send a request, and return its response as an object of the class `response`."""
         self.send(request)
         return self.receive(response)
 
@@ -81,7 +81,7 @@ class Connection:
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the connection. Members that joined on it stay in their groups until their session times out."""
+        """Close the connection. A member that joined through it stays in its group until its session times out."""
         self._socket.close()
 
     def _read(self, size: int) -> bytes:
@@ -95,7 +95,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return all groups that the brokers at `address` (`host:port,…`) coordinate."""
+    """Return group id → row for all groups that the brokers at `address` (`host:port,…`) coordinate."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)
@@ -108,10 +108,10 @@ def list_groups(address: str) -> dict[str, Listed]:
 
 
 def wait_for_states(address: str, expected: dict[str, str], timeout: float) -> dict[str, Listed]:
-    """List the groups repeatedly until every group has its expected state.
+    """List the groups repeatedly until each group in `expected` has its expected state. Return the last list.
 
     Raises:
-        TimeoutError: some groups have another state; the message names these groups.
+        TimeoutError: after `timeout` seconds, some groups have another state; the message names them.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -128,7 +128,7 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
     """List the groups repeatedly until a group no longer exists.
 
     Raises:
-        TimeoutError: the group still exists.
+        TimeoutError: the group still exists after `timeout` seconds.
     """
     deadline = time.monotonic() + timeout
     while group in list_groups(address):
@@ -138,10 +138,10 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 
 
 def find_coordinator(address: str, group: str, timeout: float) -> str:
-    """Return the coordinator of a group as `host:port`; the first call in a cluster creates the offsets topic.
+    """Return the address of a group's coordinator, `host:port`. The first call in a cluster creates the offsets topic.
 
     Raises:
-        TimeoutError: there is still no coordinator.
+        TimeoutError: the group has no coordinator after `timeout` seconds.
     """
     connection = Connection(address.split(",", 1)[0])
     deadline = time.monotonic() + timeout
@@ -159,7 +159,7 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
 
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
-    """Commit an offset for each (topic, partition) without joining the group. The group id may have any characters.
+    """Commit an offset for each (topic, partition) without joining the group. The group id may contain any characters.
 
     Raises:
         ConnectionError: the broker rejects an offset.

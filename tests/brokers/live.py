@@ -1,4 +1,4 @@
-"""Run live groups of every type on a real broker."""
+"""Run groups of every type on a real broker. They are live: their members stay in the groups during the tests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Live", "LiveGroup", "expected"]
 
 TIMEOUT = 90.0
-"""Maximum time until all groups of a broker are as expected, in seconds. The machine may be busy."""
+"""Maximum time until all live groups of a broker have their expected states, in seconds. The machine may be busy."""
 
 
 class Live:
-    """The live groups on one cluster. `live["classic"]` is the group whose role is `classic`.
+    """The live groups in one cluster. `live["classic"]` is the group with the role `classic`.
 
     Attributes:
-        cluster: the cluster that the groups are on.
+        cluster: the cluster that manages the groups.
         types: the group types that the broker supports.
         groups: role → group, as returned by `tests.brokers.groups.expected`.
         registries: the members of the schema registry's group.
@@ -64,15 +64,15 @@ class Live:
         return self.groups[role]
 
     def of_type(self, group_type: str) -> list[LiveGroup]:
-        """Return all groups of one type."""
+        """Return all live groups of one type."""
         return [group for group in self.groups.values() if group.type == group_type]
 
     def start(self) -> None:
-        """Create topics and groups, and wait until every group is as expected.
+        """Create topics and groups, and wait until every group has its expected members and state.
 
         Raises:
-            JavaFailedError: the Java clients failed; the message has the end of their log.
-            TimeoutError: after `TIMEOUT` seconds, a group is still not as expected.
+            JavaFailedError: the Java clients failed; the message contains the end of their log.
+            TimeoutError: after `TIMEOUT` seconds, a group does not have its expected members or state.
         """
         try:
             self._make_topics()
@@ -125,7 +125,7 @@ class Live:
 
     @property
     def _librdkafka_joins_kip_848(self) -> bool:
-        """Whether librdkafka supports the KIP-848 groups of the broker. If it does not, Java consumers join them."""
+        """Whether librdkafka can join KIP-848 groups of this broker. If it cannot, Java consumers join them."""
         return not self.version.startswith("3.")
 
     def _make_simple_groups(self) -> None:

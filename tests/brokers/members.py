@@ -1,4 +1,4 @@
-"""Run librdkafka consumers that join a group, commit given offsets, and then stay idle."""
+"""Run librdkafka consumers that join a group, commit given offsets, and then only keep their membership."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # The interval is long, because `Members` stops polling consumers as soon as they have their partitions, and they
-    # must not leave the group then.
+    # `Members` stops polling a consumer as soon as the consumer has its partitions. Because of this long interval, the
+    # consumer then does not leave the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -36,7 +36,7 @@ class Members:
         cluster: the cluster of the group.
         group: group id.
         topic: the topic that every member subscribes to.
-        members: one configuration per member, such as `CLASSIC` or `KIP_848`; the settings of `IDLE` are added to it.
+        members: one configuration per member, such as `CLASSIC` or `KIP_848`. The settings in `IDLE` are added to each.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
@@ -46,9 +46,9 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # Wait until the other members have joined. If a member joins with the new protocol while a classic
-                # group rebalances, the coordinator of Kafka 4.2 and 4.3 may fail with a NoSuchElementException, which
-                # is fatal for the member.
+                # Wait until the other members have joined. If a KIP-848 member joins while a classic group rebalances,
+                # a coordinator of Kafka 4.2 or 4.3 may fail with a NoSuchElementException, which is fatal for the
+                # member.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))
@@ -56,10 +56,10 @@ class Members:
             consumer.subscribe([topic])
 
     def wait_until_assigned(self, timeout: float = 60.0) -> None:
-        """Poll until every member has partitions and all partitions are assigned.
+        """Poll all members until every member has partitions and all partitions of the topic are assigned.
 
         Raises:
-            TimeoutError: this takes longer than `timeout` seconds; the message has the assignments.
+            TimeoutError: this takes longer than `timeout` seconds; the message contains the assignments.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -76,7 +76,7 @@ class Members:
             consumer.pause(consumer.assignment())
 
     def commit(self, offsets: Mapping[int, int]) -> None:
-        """Commit `offsets` (partition → offset). Each offset is committed by the member that owns the partition."""
+        """Commit `offsets` (partition → offset). The owner of each partition commits the partition's offset."""
         for consumer in self._consumers:
             own = {tp.partition for tp in consumer.assignment()}
             commits = [TopicPartition(self._topic, p, offset) for p, offset in offsets.items() if p in own]
@@ -86,6 +86,6 @@ class Members:
                         raise KafkaException(done.error)
 
     def leave(self) -> None:
-        """Close all members; static members (KIP-345) stay in the group until their session times out."""
+        """Close all consumers. Static members (KIP-345) stay in the group until their sessions time out."""
         for consumer in self._consumers:
             consumer.close()

@@ -1,4 +1,4 @@
-"""Read all records of `__consumer_offsets` with a plain consumer."""
+"""Read all records of `__consumer_offsets` with an ordinary consumer."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ TOPIC = "__consumer_offsets"
 
 
 class TopicRecord(NamedTuple):
-    """One record with its partition and offset."""
+    """One record of `__consumer_offsets`."""
 
     partition: int
     offset: int
     timestamp: int
-    """Timestamp of the record in milliseconds since the epoch."""
+    """Timestamp of the record in milliseconds since the Unix epoch."""
     key: bytes | None
     value: bytes | None
 
 
 def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: float = 60.0) -> list[TopicRecord]:
-    """Return all records up to the log ends at the time of the call, in ascending order of partition and offset.
+    """Return all records of `__consumer_offsets`, sorted by partition and offset.
 
     Args:
-        cluster: the cluster of the topic.
-        committed: whether to leave out records of aborted transactions (`isolation.level=read_committed`).
+        cluster: the cluster to read from.
+        committed: whether to omit records of aborted transactions (`isolation.level=read_committed`).
         timeout: time limit for reading all partitions, in seconds.
 
     Raises:

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parents[1] / "kafka"
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""JVM options that reduce the start-up time of short-lived processes."""
+"""JVM options that reduce the start-up time of a process, at the cost of its speed later."""
 
 
 class JavaFailedError(Exception):
-    """Raised when a Java process has ended or is not ready in time; the message has the end of its log."""
+    """Raised if a Java process has ended or is not ready in time. The message contains the end of its log."""
 
 
 class Java:
     """A Java process that runs in the background until `stop` is called or the Python process ends.
 
     Attributes:
-        log: the file with the output of the process.
+        log: file with the standard error of the process.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Java:
         """Wait until the process has written `line` to its standard output.
 
         Raises:
-            JavaFailedError: the process has ended without this line, or `timeout` seconds have passed.
+            JavaFailedError: the process has ended without writing `line`, or `timeout` seconds have passed.
         """
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)
@@ -84,7 +84,7 @@ class Java:
                 raise self.failed(f"did not print {line!r} within {timeout:.0f} s")
 
     def failed(self, what: str) -> JavaFailedError:
-        """Return an error whose message is `what` and the end of the log."""
+        """Return an error whose message contains `what`, the state of the process and the end of its log."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)
         state = "running" if self.running else f"ended with {self._process.returncode}"
@@ -92,7 +92,7 @@ class Java:
         return JavaFailedError(f"{self.log.name} ({state}): {what}; end of {self.log}:\n{tail}")
 
     def end(self, timeout: float) -> None:
-        """Close the standard input of the process, and wait for its exit. The program must exit when its input ends.
+        """Close the standard input of the process, at which its program must exit, and wait until it has exited.
 
         Raises:
             subprocess.TimeoutExpired: the process still runs after `timeout` seconds.
@@ -102,7 +102,7 @@ class Java:
         self._process.wait(timeout)
 
     def stop(self) -> None:
-        """Kill the process immediately. A clean shutdown is not needed, because its data is deleted anyway."""
+        """Kill the process immediately. It needs no clean shutdown, because its data is deleted anyway."""
         self._process.kill()
         self._process.wait()
         self._listener.join(5)

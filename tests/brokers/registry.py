@@ -1,4 +1,4 @@
-"""Join a group as Confluent's schema registries do, with protocol type `sr` and metadata in JSON."""
+"""Group members that behave like Confluent's schema registries: protocol type `sr`, and metadata in JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """One schema registry, which is a member of a group."""
+    """A member that joins a group like one schema registry. It starts no registry."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup. The coordinator responds after every member has sent JoinGroup."""
+        """Send JoinGroup without waiting. The coordinator responds after all members have sent JoinGroup."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,
@@ -51,7 +51,7 @@ class Registry:
         return self._connection.fileno()
 
     def joined(self) -> JoinGroupResponse:
-        """Return the response to JoinGroup."""
+        """Wait for the response to JoinGroup, and return it."""
         answer: JoinGroupResponse = self._connection.receive(JoinGroupResponse)
         return answer
 
@@ -69,7 +69,13 @@ class Registry:
             time.sleep(0.1)
 
     def sync(self, generation: int, assignments: dict[str, bytes]) -> None:
-        """Send SyncGroup. The leader passes the assignments of all members; other members pass an empty dict."""
+        """Send SyncGroup, and wait for the response.
+
+        Args:
+            generation: generation of the group.
+            assignments: member id → encoded assignment. Only the leader passes the assignments of all members; other
+                members pass an empty dictionary.
+        """
         answer = self._connection.call(
             SyncGroupRequest(
                 group_id=self._group,
@@ -88,12 +94,12 @@ class Registry:
             raise ConnectionError(f"SyncGroup: error {answer.error_code}")
 
     def close(self) -> None:
-        """Close the connection; the member stays in the group."""
+        """Close the connection. The member stays in the group until its session times out."""
         self._connection.close()
 
 
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
-    """Join a group with one registry per host; the first one becomes the primary ("master")."""
+    """Join a group with one member per (host, port), and return the members. The group's leader becomes the master."""
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
     for host, port in hosts:
@@ -112,9 +118,9 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
 
 
 def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGroupResponse]:
-    """Let all members join the same generation; return their JoinGroup responses.
+    """Let all members join the same generation of the group, and return their JoinGroup responses.
 
-    A member that gets its response before all other members have joined sends JoinGroup again.
+    A member that gets a response before all other members have joined sends JoinGroup again.
     """
     deadline = time.monotonic() + timeout
     answers: dict[Registry, JoinGroupResponse] = {}
@@ -132,7 +138,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Forget responses with an older generation. Their members send JoinGroup again, because the coordinator waits
-        # for all members before it completes the newest generation.
+        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator waits for
+        # all members before it completes the newest generation.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

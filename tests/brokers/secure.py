@@ -1,4 +1,4 @@
-"""Run a broker with an authorizer, SASL and TLS, and principals with limited permissions."""
+"""Run a broker with an authorizer, SASL, TLS, and principals that have limited permissions."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ PASSWORDS = {
     "changing": "changing-S3cret!",
     **{principal: f"{principal}-S3cret!" for principal in PERMISSIONS},
 }
-"""The password of each principal. `Secure` and `kgtui_permissions` document the principals."""
+"""Principal → password. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
 """Maximum time between two logins on one connection, in seconds (KIP-368).
 
-`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER on the listener `sasl_tls`. `SESSION` applies to both mechanisms
-on the listener `sasl`, and to GSSAPI on both listeners. Other mechanisms have no limit.
+`LONG_SESSION` applies to SCRAM-SHA-256 and OAUTHBEARER at the address `sasl_tls`. `SESSION` applies to both mechanisms
+at the address `sasl`, and to GSSAPI at both addresses. Other mechanisms have no limit.
 """
 
 ISSUER, AUDIENCE, KEY_ID = "https://idp.example", "kafka-tests", "key-1"
-"""Issuer, audience and key id of the signed tokens that the listener `sasl` accepts."""
+"""Issuer, audience and key id of the signed tokens that the broker accepts at the address `sasl`."""
 
 TOKEN_SCOPE = "kafka-admin"
-"""Scope of the tokens that the listener `sasl_tls` accepts. It does not check whether a token is signed."""
+"""Scope of the unsigned tokens that the broker accepts at the address `sasl_tls`."""
 
 COMMITS = {
     "team-a-app": {("team-a-events", 0): 4},
     "team-a-and-b": {("team-a-events", 0): 10, ("team-b-events", 0): 3},
     "team-b-app": {("team-b-events", 0): 7},
 }
-"""Simple groups on the broker with their committed offsets; each topic has 10 records in one partition."""
+"""Id of a simple group on the broker → its committed offsets. Each topic has one partition with 10 records."""
 
 LIVE_GROUP = "team-a-live"
-"""A KIP-848 group with one member that reads `team-a-events` and has committed offset 8."""
+"""Id of a KIP-848 group whose only member reads the topic `team-a-events` and has committed offset 8."""
 
 
 class Secure:
-    """A 4.3.1 broker that requires a login, and the permissions of its principals.
+    """A Kafka 4.3.1 broker that requires a login. Its principals have these permissions:
 
     ==============  ===================================================================================
     `admin`         a super user
@@ -85,9 +85,9 @@ class Secure:
     ==============  ===================================================================================
 
     Attributes:
-        cluster: the broker. Its methods use a listener on which every client is a super user.
-        kdc: the KDC with the principals `team` and `brief`, whose tickets are valid for 3 s.
-        keytabs: principal → its keytab.
+        cluster: the broker. The methods of `cluster` use a listener without login, on which clients are super users.
+        kdc: the KDC. It has the principals `team` and `brief`; tickets of `brief` are valid for 3 s.
+        keytabs: principal → path of its keytab.
         sasl: `host:port` for SASL_PLAINTEXT, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with signed tokens.
         sasl_tls: `host:port` for SASL_SSL, with any of `MECHANISMS`, GSSAPI, or OAUTHBEARER with unsigned tokens.
         tls: `host:port` for SSL, which requires a client certificate.
@@ -125,7 +125,7 @@ class Secure:
         self._members: Members | None = None
 
     def start(self) -> None:
-        """Start the broker and create ACLs, topics and groups."""
+        """Start the KDC and the broker, and create ACLs, topics and groups."""
         self.kdc.start()
         try:
             self.keytabs = {"team": self.kdc.add("team"), "brief": self.kdc.add("brief", "-maxlife", "3 seconds")}
@@ -155,13 +155,13 @@ class Secure:
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
     ) -> Path:
-        """Write a Java properties file with which a client logs in as `principal`; return its path.
+        """Write a Java properties file that logs in as `principal`, and return its path.
 
         Args:
-            principal: one of `PASSWORDS`.
+            principal: a principal in `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
-            tls: whether the file is for the address `sasl_tls`; otherwise it is for `sasl`.
-            password: a password to use instead of the one in `PASSWORDS`.
+            tls: whether the file is for the address `sasl_tls`; otherwise it is for the address `sasl`.
+            password: a wrong password to use instead of the one in `PASSWORDS`; None for the right password.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         secret = PASSWORDS[principal] if password is None else password
@@ -178,7 +178,7 @@ class Secure:
 
     @contextmanager
     def granted(self, principal: str, permission: Permission) -> Iterator[None]:
-        """Give a principal a permission on entry, and take it back on exit."""
+        """Grant a permission to a principal until the end of the `with` block."""
         binding = _binding(principal, permission)
         for created in self.cluster.admin.create_acls([binding]).values():
             created.result(30)
@@ -193,7 +193,7 @@ class Secure:
                 assert len(removed.result(30)) == 1
 
     def create_token(self, principal: str) -> tuple[str, str]:
-        """Create a delegation token for a principal with Kafka's own tool, and return its id and its HMAC."""
+        """Create a delegation token for a principal with Kafka's own tool, and return the token's id and HMAC."""
         config = str(self.command_config(principal))
         arguments = ("--bootstrap-server", self.sasl, "--command-config", config, "--create")
         done = self.cluster.tool("DelegationTokenCommand", *arguments, "--max-life-time-period", "-1")
@@ -203,16 +203,17 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Let a token endpoint return signed tokens. The listener `sasl` accepts them, unless `claims` prevents this.
+        """Make a token endpoint return signed tokens that the broker accepts at the address `sasl`.
 
         Args:
-            claims: claims that replace those of an acceptable token, or are added to them.
+            endpoint: the token endpoint.
+            claims: claims to replace or to add, for example to create a token that the broker refuses.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file for the address `tls`, with or without a client certificate; return the path."""
+        """Write a Java properties file for the address `tls`, optionally with a client certificate. Return its path."""
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:
             properties |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.certificates.client)}

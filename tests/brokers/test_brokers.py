@@ -1,4 +1,4 @@
-"""Tests of the broker fixtures: the brokers are real, and their groups have the expected properties."""
+"""Tests of the broker fixtures: the brokers work, and the live groups have the expected properties."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_list_groups_returns_the_expected_live_groups(live: Live) -> None:
 
 
 def test_live_consumer_groups_have_the_expected_lag(live: Live) -> None:
-    """Kafka's own tool prints the offsets and the lag that `LiveGroup` expects."""
+    """Kafka's own tool prints the same offsets and lags as in `LiveGroup`."""
     groups = [g for g in live.groups.values() if g.protocol == "consumer"]
     named = [argument for group in groups for argument in ("--group", group.id)]
     done = live.cluster.tool("ConsumerGroupCommand", "--describe", *named)
@@ -77,7 +77,7 @@ def test_live_streams_groups_have_the_expected_lag(live_431: Live) -> None:
 
 
 def test_each_principal_sees_only_the_permitted_groups(secure_broker: Secure) -> None:
-    """The authorizer of a real broker leaves out forbidden groups without an error."""
+    """A broker with an authorizer omits forbidden groups from its list without an error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:
         address = secure_broker.sasl_tls if tls else secure_broker.sasl
@@ -103,7 +103,7 @@ def test_a_client_can_log_in_with_a_certificate(secure_broker: Secure) -> None:
 
 
 @pytest.mark.full
-def test_each_of_three_brokers_coordinates_some_groups(tmp_path: Path) -> None:
+def test_each_broker_of_a_three_node_cluster_coordinates_groups(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, nodes=3)
     cluster.start()
     try:

@@ -1,4 +1,4 @@
-"""Run Kafka's command line tools. All runs of one Kafka version share a JVM, because its start takes most of a run."""
+"""Run Kafka's command line tools. All tools of one Kafka version share a JVM, because starting a JVM takes long."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAIN_CLASSES = {
 
 
 class Result(NamedTuple):
-    """Exit status and output of one run of a tool."""
+    """Exit status, standard output and standard error of one run of a tool."""
 
     status: int
     out: str
@@ -32,7 +32,7 @@ class Result(NamedTuple):
 
 
 class _ToolsJvm:
-    """A JVM that runs the tools of one Kafka version, one after the other; see `Tools.java`."""
+    """A JVM that runs tools of one Kafka version, one after the other, with `Tools.java`."""
 
     def __init__(self, version: str, log_level: str) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,7 @@ class _ToolsJvm:
         )
 
     def run(self, words: Sequence[str], timeout: float) -> Result:
-        """Run a tool, given by its main class and arguments. After `timeout` seconds, the JVM is killed."""
+        """Run a tool. `words` are its main class and its arguments. After `timeout` seconds, the JVM is killed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._lock:
@@ -73,7 +73,7 @@ class _ToolsJvm:
 
 
 _running: dict[tuple[str, str], _ToolsJvm] = {}
-"""Kafka version and log level → the JVM that runs the tools of this version."""
+"""(Kafka version, log level) → JVM that runs the tools of this version."""
 
 _starting = threading.Lock()
 
@@ -81,13 +81,13 @@ _starting = threading.Lock()
 def run_tool(
     version: str, tool: str, arguments: Sequence[str], *, log_level: str = "error", timeout: float = 120.0
 ) -> Result:
-    """Run one of Kafka's command line tools; return its exit status and output without checking them.
+    """Run one of Kafka's command line tools, and return its exit status and output. A failure raises no error.
 
     Args:
         version: version of Kafka, such as `4.3.1`.
         tool: a name from `MAIN_CLASSES`.
         arguments: the command line of the tool.
-        log_level: lowest level of the log messages that the tool writes to standard error, such as `error` or `off`.
+        log_level: minimum level of the log messages that the tool writes to standard error, such as `error` or `off`.
         timeout: maximum duration in seconds.
     """
     key = (version, log_level)

@@ -1,1 +1,1 @@
-"""Fetch Kafka's jars for the tests, and run Java clients that keep groups alive."""
+"""Download of Kafka's jars for the tests, and Java programs that are members of groups."""

@@ -1,8 +1,8 @@
-"""Fetch Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
+"""Download Kafka's jars at pinned versions into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
-Maven resolves the jars if it is installed. Otherwise, the Ivy jar from PySpark's source archive downloads them from
-Ivy's default repositories. Each folder is filled under a temporary name and renamed when it is complete, so that an
-interrupted or concurrent run leaves no partial folder.
+Maven downloads the jars if it is installed. Otherwise, Ivy from PySpark's source archive downloads them from Ivy's
+default repositories. Each folder gets its final name when it is complete, so that an interrupted run leaves no
+incomplete folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgtui.pipeline.requirements import JARS
 from tests import jars
 
 PYSPARK = "pyspark==4.2.0"
-"""The release of PySpark whose source archive contains the Ivy jar. Ivy is used when Maven is not installed."""
+"""PySpark release whose source archive contains the Ivy jar, which is used if Maven is not installed."""
 
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
@@ -37,13 +37,13 @@ Coordinate = tuple[str, str, str]
 """Group id, artifact id and version of a jar in Maven Central."""
 
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
-"""A function that downloads jars into a folder. If its third argument is true, it also downloads their dependencies."""
+"""Function that downloads jars into a folder. Its third argument says whether to download their dependencies too."""
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the jars for a broker of `version`, and for Kafka's tools if the tests use the tools of this version.
+    """Return the coordinates of the jars for a broker of this version, and for Kafka's tools if they have this version.
 
-    For the versions of `jars.BROKER_VERSIONS`, also return the jars for a Connect worker and a Streams program.
+    For the versions in `jars.BROKER_VERSIONS`, the jars for a Connect worker and a Streams program are included.
     """
     tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
     clients = CLIENT_ARTIFACTS if version in jars.BROKER_VERSIONS else ()
@@ -52,24 +52,24 @@ def broker_coordinates(version: str) -> list[Coordinate]:
 
 
 def client_coordinates() -> list[Coordinate]:
-    """Return the kafka-clients jars whose message schemas the tests read."""
+    """Return the coordinates of the kafka-clients jars whose message schemas the tests read."""
     return [("org.apache.kafka", "kafka-clients", version) for version in jars.CLIENT_VERSIONS]
 
 
 def spark_coordinates() -> list[Coordinate]:
-    """Return the jars that Spark needs in addition to PySpark."""
+    """Return the coordinates of the jars that Spark needs in addition to PySpark."""
     return [(jar.group, jar.artifact, jar.version) for jar in JARS]
 
 
 def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]:
-    """Return the coordinates whose jar is not in the folder yet."""
+    """Return the coordinates of the jars that are not in the folder `target` yet."""
     return [one for one in coordinates if not (target / f"{one[1]}-{one[2]}.jar").is_file()]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven project file with the coordinates as its dependencies.
+    """Return a Maven project file (`pom.xml`) with these jars as its dependencies.
 
-    If `transitive` is set, Maven also downloads the dependencies of these dependencies.
+    `transitive` says whether Maven also downloads the dependencies of these jars.
     """
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
@@ -86,10 +86,10 @@ def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
-    """Download jars with `mvn dependency:copy-dependencies`."""
+    """Download jars into the folder `into` with `mvn dependency:copy-dependencies`."""
     project = into / "pom.xml"
-    # Without `transitive`, Maven runs once per jar, because the jars may be several versions of kafka-clients, and a
-    # Maven project cannot depend on two versions of one artifact.
+    # If `transitive` is false, Maven runs once per jar, because a Maven project cannot depend on several versions of
+    # one artifact, such as kafka-clients.
     for batch in [list(coordinates)] if transitive else [[one] for one in coordinates]:
         project.write_text(pom(batch, transitive), encoding="utf-8")
         goal = f"{DEPENDENCY_PLUGIN}:copy-dependencies"
@@ -98,7 +98,7 @@ def with_maven(coordinates: Iterable[Coordinate], into: Path, transitive: bool) 
 
 
 def ivy_resolver(ivy: Path) -> Resolver:
-    """Return a resolver that runs the given Ivy jar with Ivy's default settings."""
+    """Return a function that downloads jars with the given Ivy jar and Ivy's default settings."""
 
     def resolve(coordinates: Iterable[Coordinate], into: Path, transitive: bool) -> None:
         module = into / "ivy.xml"
@@ -113,7 +113,7 @@ def ivy_resolver(ivy: Path) -> Resolver:
 
 
 def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return an `ivy.xml` with the coordinates as dependencies in Maven's runtime scope."""
+    """Return the text of an `ivy.xml` with these jars as dependencies in Maven's runtime scope."""
     dependencies = "".join(
         f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
         f'transitive="{str(transitive).lower()}"/>'
@@ -127,7 +127,7 @@ def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
 
 
 def ivy_jar() -> Path:
-    """Return the Ivy jar from PySpark's source archive. The archive is downloaded only once."""
+    """Return the path of the Ivy jar. It is extracted from PySpark's source archive at the first call."""
     target = jars.cache() / "ivy.jar"
     if target.is_file():
         return target
@@ -145,9 +145,10 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Download missing jars into `target`.
+    """Download missing jars into the folder `target`.
 
-    Files are written to another folder first, and moved when they are complete, so that no partial file is left behind.
+    Files are written to another folder first, and moved when they are complete, so that `target` never contains
+    incomplete files.
     """
     lacking = missing(target, coordinates)
     if not lacking:
@@ -160,8 +161,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"no jars were resolved for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Kafka 3.9 depends on reload4j, a second SLF4J backend besides slf4j-simple. With two backends, its tools
-            # print warnings.
+            # Kafka 3.9 depends on reload4j. Together with slf4j-simple, there would be two SLF4J backends, and Kafka's
+            # tools would print a warning.
             second.unlink()
         partial.chmod(0o755)
         try:
@@ -169,7 +170,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            # The folder could not be renamed to `target`, which exists already. Its jars are moved one by one instead.
+            # `partial` cannot be renamed to `target`, because `target` exists. Its jars are moved one by one instead.
             for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:
@@ -177,10 +178,10 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Fetch missing jars.
+    """Download missing jars.
 
-    With the option `--full`, the jars for `tests/run --full` are fetched too. With the option `--with ivy`, Ivy is used
-    even if Maven is installed.
+    The option `--full` adds the jars for `tests/run --full`. With the option `--with ivy`, Ivy is used even if Maven is
+    installed.
     """
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
     parser.add_argument("--with", dest="resolver", choices=("auto", "maven", "ivy"), default="auto")
@@ -207,8 +208,8 @@ def _run(command: list[str]) -> None:
 
 
 def failure(command: list[str], output: str) -> str:
-    """Return a message about a command that failed: the jars that do not exist, or the end of its output."""
-    # Maven stops at the first jar that it cannot find; Ivy names all of them.
+    """Return the message for a failed command: the jars that the repository lacks, or the end of the output."""
+    # Maven reports only the first jar that it cannot find; Ivy reports all of them.
     absent = re.findall(r"Could not find artifact (\S+)|:: (\S+#\S+;\S+): not found", output)
     if absent:
         return f"The jar repository does not have {', '.join(sorted({maven or ivy for maven, ivy in absent}))}."
