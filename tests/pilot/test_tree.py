@@ -15,12 +15,19 @@ from tests.pilot.scripted_monitor import many_groups, snapshot_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.color import Color
+
     from kgtui.tui.app import KgtuiApp
     from kgtui.tui.tree.widget import GroupTree
 
 
 def tree_of(app: KgtuiApp) -> GroupTree:
     return main_screen(app).group_tree
+
+
+def backgrounds(tree: GroupTree) -> set[Color | None]:
+    """Return the background colors of all lines of the tree; the line of the cursor has its own color."""
+    return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 
 async def test_the_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
@@ -107,6 +114,55 @@ async def test_a_deleted_group_stays_selected_until_the_cursor_moves(tmp_path: P
         assert main_screen(app).why_unavailable("delete") == "the group is no longer listed"
         await pilot.press("n")
         assert main_screen(app).group not in ("payments.settle", None)
+
+
+async def test_a_group_that_the_filter_hides_is_not_selected(tmp_path: Path) -> None:
+    """Keys and panes do not act on a group that the user cannot see; without the filter, it is selected again."""
+    app, _ = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "n")
+        for expression in ("no-such-group", "jobs"):
+            main_screen(app).set_filter(expression)
+            await settled(pilot)
+            assert "payments.settle" not in "\n".join(rows(app))
+            assert tree_of(app).group is None
+            assert main_screen(app).group is None
+            assert main_screen(app).detail.pane.group is None
+            assert main_screen(app).why_unavailable("delete") == "put the cursor on a group first"
+        main_screen(app).set_filter("")
+        await settled(pilot)
+        assert main_screen(app).group == "payments.settle"
+        assert "payments.settle" in rows(app)[tree_of(app).model.cursor_row]
+
+
+async def test_no_cursor_is_drawn_after_the_selected_group_was_deleted(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n")
+        tree = tree_of(app)
+        assert len(backgrounds(tree)) == 2
+        monitor.publish(snapshot_of([row for row in ROWS if row[0] != tree.group], lags=LAGS))
+        await settled(pilot)
+        assert len(backgrounds(tree)) == 1
+
+
+async def test_a_new_grouping_opens_the_node_of_the_selected_group(tmp_path: Path) -> None:
+    """In a tree with many groups, the nodes of a new grouping are closed, and the cursor stays on its group."""
+    app, _ = app_on(snapshot_of(many_groups(500)), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("n", "down", "down")
+        group = tree_of(app).group
+        assert group is not None
+        for _ in range(4):
+            await pilot.press("b")
+            await settled(pilot)
+            assert tree_of(app).group == main_screen(app).group == group
+            row_key = tree_of(app).model.layout.row_key(tree_of(app).model.cursor_row)
+            assert row_key is not None
+            assert row_key.group == group
 
 
 async def test_the_cursor_follows_a_group_to_the_node_of_its_new_state(tmp_path: Path) -> None:

@@ -53,9 +53,10 @@ class TreeModel:
         totals: path of a node → total lag of its groups, as last computed by the tree widget.
         sort: a key of `SORT_KEYS`, by which the groups of each node are sorted.
         marked: ids of the groups that the user has marked.
-        cursor_key: the node or group that the cursor is on. It is kept even while the filter hides the group or after
-            the group has been deleted.
-        cursor_row: row in which the cursor is drawn.
+        cursor_key: the node or group on which the user put the cursor. The cursor returns to it when the filter shows
+            it again.
+        cursor_row: row in which the cursor is drawn. It is the row of another node or group while the filter hides
+            `cursor_key`, and after the group was deleted.
         filter_cache: groups that matched recent filters. When the user types another letter, only these groups are
             searched.
     """
@@ -183,8 +184,20 @@ class TreeModel:
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor, even if it was deleted or its node is closed; None if the cursor is on a node."""
-        return self.cursor_key.group if self.cursor_key else None
+        """The group in the row of the cursor; None if the row shows a node, or if the tree has no rows.
+
+        After the group was deleted, it stays selected until the user moves the cursor, so that a key pressed at this
+        moment does not act on another group.
+        """
+        row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
+        return None if row_key is None else row_key.group
+
+    @property
+    def group_deleted(self) -> bool:
+        """Whether the selected group was deleted or has expired. The tree draws no cursor in this case."""
+        anchor = self.cursor_key
+        deleted = anchor is not None and anchor.group is not None and anchor.group not in self.snapshot.groups
+        return deleted and self.layout.rows > 0
 
     def put_cursor(self, row: int) -> None:
         """Move the cursor to a row, or to the last row if `row` is beyond it."""

@@ -217,7 +217,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         if row_content is None:
             return None
         node, group = row_content
-        cursor, width = row == model.cursor_row, self.columns
+        cursor, width = row == model.cursor_row and not model.group_deleted, self.columns
         if group is None:
             opened = node.path in model.layout.opened
             total = model.totals.get(node.path)

@@ -89,7 +89,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor. A deleted group stays selected until the user moves the cursor."""
+        """The selected group, which is the group in the row of the cursor; None if no group is selected."""
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
@@ -169,10 +169,13 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.apply_layout(scroll_anchor)
         if user_waits:
             self.scroll_to_cursor()
-        self._post_selection(before)
         sought, self._group_to_reveal = self._group_to_reveal, None
+        if sought is None and model.group is None:
+            # The selected group may now be in a closed node, because of its new state or a new grouping.
+            sought = before
         if sought is not None:
             self.reveal(sought)
+        self._post_selection(before)
         self.post_message(self.LaidOut(prepared.shown, prepared.searched))
         if user_waits or monotonic() >= self._totals_due:
             model.totals = await slices.run(sum_nodes(prepared.nodes, model.snapshot))
